@@ -121,3 +121,20 @@ def test_a_report_that_cannot_be_written_leaves_the_earlier_one(keepon: Keepon) 
     code, _, err = keepon("report", "a")
     assert code == EXIT_ENVIRONMENT and "cannot be written" in err
     assert sorted(path.name for path in Path("a").iterdir() if path.name.startswith(".")) == []
+
+
+def test_what_else_differs_is_said(keepon: Keepon) -> None:
+    run(keepon, "a")
+    load = '\n[[load]]\nid = "B1"\ntalker = "talker"\nlistener = "listener"\nkind = "saturate"\n'
+    run(keepon, "b", load)
+    text = (
+        Path("b.toml").read_text().replace('name = "listener"', 'name = "listener"\ncpu_ppm = 3.0')
+    )
+    Path("c.toml").write_text("warmup_s = 0.1\n" + text.replace("warmup_s", "# warmup_s"))
+    words = ("--duration", 0.1, "--capture-frames", 0, "--out", "c")
+    assert keepon("run", "c.toml", *words)[0] in (EXIT_MET, EXIT_MISSED)
+    out = keepon("compare", "a", "b")[1]
+    assert "not the same: load B1" in out and "duration_s" not in out and "station" not in out
+    out = keepon("compare", "a", "c")[1]
+    assert "not of one duration_s: 0.2, 0.1" in out and "not of one warmup_s: " in out
+    assert "not the same: station listener: cpu_ppm" in out

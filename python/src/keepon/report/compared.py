@@ -103,6 +103,7 @@ def differences(members: list[Member]) -> list[str]:
         values = list(dict.fromkeys(str(member.result[key]) for member in members))  # type: ignore[literal-required]
         if len(values) > 1:
             told.append(f"not of one {what}: {', '.join(sorted(values))}")
+    told += _settings(members)
     drivers = [{run["driver"] for run in member.result["runs"]} for member in members]
     streams = [set(member.streams) for member in members]
     for what, own in (("driver", drivers), ("stream", streams)):
@@ -118,6 +119,57 @@ def differences(members: list[Member]) -> list[str]:
             if len(set(values)) > 1:
                 told.append(f"stream {name} differs in {key}: {', '.join(values)}")
     return told
+
+
+_SETTINGS: Final = ("duration_s", "warmup_s", "sync", "bridge", "link", "load", "fault", "station")
+"""Parts of a scenario, beside its streams, on which delays depend."""
+
+
+def _settings(members: list[Member]) -> list[str]:
+    """Where scenarios differ beside their streams: single values as they are, all others by name,
+    as `station talker: host`; results of earlier versions lack keys, which are not counted.
+    """
+    told = []
+    first, *others = [member.result["effective"] for member in members]
+    for part in _SETTINGS:
+        values = [own.get(part) for own in (first, *others)]
+        if not isinstance(values[0], list | dict):
+            shown = [str(value) for value in values]
+            if len(set(shown)) > 1:
+                told.append(f"not of one {part}: {', '.join(shown)}")
+            continue
+        found = list(
+            dict.fromkeys(text for own in values[1:] for text in _parts(part, values[0], own))
+        )
+        if found:
+            told.append(f"not the same: {', '.join(found)}")
+    return told
+
+
+def _parts(part: str, one: Any, other: Any) -> list[str]:
+    """Which keys of a part of the scenario differ."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        keys = [key for key in one if key in other and one[key] != other[key]]
+        return [f"{part}.{key} ({_words(one[key])}, {_words(other[key])})" for key in keys]
+    one, other = ({_name(entry): entry for entry in some or []} for some in (one, other))
+    found = [f"{part} {name}" for name in one.keys() ^ other.keys()]
+    for name in sorted(one.keys() & other.keys()):
+        ours, theirs = one[name], other[name]
+        keys = [key for key in ours if key in theirs and ours[key] != theirs[key]]
+        keys += [key for key in ("rate_bps", "propagation_ns") if (key in ours) != (key in theirs)]
+        found += [f"{part} {name}: {key}" for key in keys]
+    return sorted(found)
+
+
+def _name(entry: dict[str, Any]) -> str:
+    """What tells an entry of a list from the others."""
+    if "ends" in entry:
+        return "-".join(entry["ends"])
+    return str(
+        entry.get("name")
+        or entry.get("id")
+        or " at ".join(str(entry[key]) for key in ("kind", "node") if key in entry)
+    )
 
 
 def side_by_side(members: list[Member]) -> list[ComparedRow]:
