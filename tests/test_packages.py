@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 import shutil
 import struct
 import subprocess
@@ -237,39 +236,6 @@ def test_what_is_unknown_is_told(words: list[str], sentence: str) -> None:
         [ROOT / "scripts/packages", *words], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stderr) == (2, sentence)
-
-
-@pytest.mark.parametrize(
-    ("answer", "remedy"),
-    [
-        (
-            "fatal: not a git repository (or any of the parent directories): .git",
-            "get the sources by",
-        ),
-        (
-            "fatal: detected dubious ownership in repository at '/x'",
-            "git config --global --add safe",
-        ),
-        ("", "get the sources by `git clone`"),
-    ],
-)
-def test_sources_that_git_does_not_list_are_told(tmp_path: Path, answer: str, remedy: str) -> None:
-    """A git that answers as it does in a source archive, in a clone of somebody else, and in a
-    folder within another checkout.
-    """
-    git = tmp_path / "git"
-    git.write_text(f"#!/bin/sh\necho {shlex.quote(answer)} >&2\nexit {128 if answer else 0}\n")
-    git.chmod(0o755)
-    done = subprocess.run(
-        [sys.executable, "-c", "import runpy, sys; sys.argv[0] = 'scripts/packages'\n"
-         "found = runpy.run_path(sys.argv[0])\ntry:\n found['inputs']()\n"
-         "except found['StageError'] as error:\n print(error)"],
-        cwd=ROOT, capture_output=True, text=True, check=True,
-        env=os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}", "PYTHONPATH": "scripts"},
-    )  # fmt: skip
-    assert done.stdout.startswith("packages are made of what git lists, and "), done.stdout
-    assert answer in done.stdout and remedy in done.stdout
-    assert done.stdout.count("\n") == 1
 
 
 def test_a_tree_without_headers_says_so(tmp_path: Path) -> None:
