@@ -425,6 +425,7 @@ def test_names_and_options_that_are_wrong(machine: Machine) -> None:
     assert "option --peer" in refused("eth0", True, "../eth0")
     assert "needs the argument IFACE" in refused(None, True)
     assert "is for --measure" in refused("eth0", False, "eth0")
+    assert 'option --peer = "eth0": is the card itself' in refused("eth0", True, "eth0")
 
 
 def test_text_fits_columns_and_commands_stay_whole(machine: Machine) -> None:

@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 from doctor_trees import GOOD, SYNCHRONISED, UNSEEN, Machine, good_machine
-from keepon.errors import EnvironmentProblemError
+from keepon.errors import ConfigError, EnvironmentProblemError
 from keepon.linux import bind, survey
 from keepon.linux.doctor import cards, command, measured
-from keepon.linux.doctor.asked import Card, Eee, Pause, Stamping, ask
+from keepon.linux.doctor.asked import Card, Clock, Eee, Pause, Stamping, ask
 from keepon.linux.doctor.checks import Check, Unseen, shell_word
 from keepon.linux.doctor.tree import NET
 
@@ -172,7 +172,28 @@ def test_what_has_no_ring_is_not_to_be_measured(machine: Machine) -> None:
     asked = {"pace", "bad FCS", "driver's limits"}
     assert asked <= set(examined(machine, its(driver="igb")))
     i219(machine)
-    assert not asked & set(examined(machine, its(driver="virtio_net")))
+    virtual = its(driver="virtio_net")
+    assert not asked & set(examined(machine, virtual))
+    with pytest.raises(ConfigError, match="option --measure: Keepon could not send through eth0"):
+        command.examine("eth0", True, tree=machine.tree, asking=lambda _: virtual)
+
+
+def test_the_clock_is_set_by_a_card_that_has_one(machine: Machine) -> None:
+    def remedy(cards: dict[str, Card]) -> str:
+        checks = command.examine(
+            None,
+            tree=machine.tree,
+            asking=cards.__getitem__,
+            clocks=lambda: Clock(37, unsynchronised=True),
+        )
+        return next(check.remedy for check in checks if check.name == "system clock")
+
+    machine.card("eth7")
+    none = its(stamping=None, phc_ns=None)
+    assert remedy({"eth0": none, "eth7": GOOD}) == "ptp4l -i eth7 -m & phc2sys -a -r -m"
+    assert remedy({"eth0": none, "eth7": none}) == "ptp4l -S -i eth0 -m"
+    receives = its(stamping=Stamping(0, 0b01, 0b11))
+    assert remedy({"eth0": receives, "eth7": none}) == "ptp4l -S -i eth0 -m"
 
 
 def test_the_command_that_measures_names_a_far_end_that_is_there(machine: Machine) -> None:
@@ -192,7 +213,7 @@ def test_a_card_that_goes_while_it_is_asked(machine: Machine) -> None:
         return GOOD
 
     with pytest.raises(EnvironmentProblemError, match="eth0 has gone while"):
-        command.examine("eth0", tree=machine.tree, asking=goes)
+        command.examine("eth0", tree=machine.tree, asking=goes, clocks=lambda: SYNCHRONISED)
     machine.write(f"{ETH0}/type", "1")
     checks = command.examine(None, tree=machine.tree, asking=goes, clocks=lambda: SYNCHRONISED)
     assert {check.about for check in checks} == {"machine"}

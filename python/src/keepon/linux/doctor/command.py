@@ -62,7 +62,11 @@ def examine(
     """
     tree = tree or Tree()
     _check(tree, name, measuring, peer)
-    checks = go_through(MACHINE, [*modules.checks(tree), *machine.checks(tree, clocks())])
+
+    def has_phc(each: str) -> bool:
+        return card.phc(asking(each)).state == OK
+
+    checks = go_through(MACHINE, [*modules.checks(tree), *machine.checks(tree, clocks(), has_phc)])
     checks.append(_tools(tree))
     if name is not None:
         return checks + _card(tree, name, asking(name), measuring, peer)
@@ -93,6 +97,11 @@ def _check(tree: Tree, name: str | None, measuring: bool, peer: str | None) -> N
         raise ConfigError("option --measure: needs the argument IFACE, the card to measure")
     if peer is not None and not measuring:
         raise ConfigError("option --peer: is for --measure; say both, or none")
+    if peer is not None and peer == name:
+        raise ConfigError(
+            f'option --peer = "{one_line(peer)}": is the card itself; name the interface at the'
+            " other end of its cable"
+        )
 
 
 def _card(tree: Tree, name: str, its: Card, measuring: bool, peer: str | None) -> list[Check]:
@@ -107,6 +116,11 @@ def _card(tree: Tree, name: str, its: Card, measuring: bool, peer: str | None) -
     others = [each for each in there if _is_card(tree, each) and each != name]
     native = card.lends(its)
     shown = measured.remedy(name, peer or next(iter(others), None), native)
+    if measuring and card.has_no_ring(tree, name, its):
+        raise ConfigError(
+            f"option --measure: Keepon could not send through {one_line(name)}"
+            f" ({card.driver(tree, name, its).found}); leave it out"
+        )
     if measuring:
         return checks + measured.measure(name, peer, native, shown)
     if card.has_no_ring(tree, name, its):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import getopt
 import re
+from collections.abc import Callable
 
 from keepon.linux.doctor.asked import Clock
 from keepon.linux.doctor.checks import (
@@ -45,10 +46,11 @@ where somebody has started it from, and must not be stopped.
 """
 
 
-def checks(tree: Tree, clock: Clock) -> list[Named]:
+def checks(tree: Tree, clock: Clock, has_phc: Callable[[str], bool]) -> list[Named]:
+    """`has_phc`: whether a card has a clock that stamps what it sends."""
     return [
         ("clock writers", lambda: clock_writers(tree)),
-        ("system clock", lambda: system_clock(tree, clock)),
+        ("system clock", lambda: system_clock(tree, clock, has_phc)),
         ("TAI offset", lambda: tai_offset(tree, clock)),
         ("CPU governor", lambda: governor(tree)),
         ("isolated CPUs", lambda: isolated(tree)),
@@ -104,7 +106,7 @@ def clock_writers(tree: Tree) -> Answer:
     return Answer(OK, f"{told or 'nobody'} sets the system's clock")
 
 
-def system_clock(tree: Tree, clock: Clock) -> Answer:
+def system_clock(tree: Tree, clock: Clock, has_phc: Callable[[str], bool]) -> Answer:
     """Is it synchronised? By default none is."""
     if isinstance(clock.unsynchronised, Unseen):
         return unseen(clock.unsynchronised)
@@ -119,11 +121,12 @@ def system_clock(tree: Tree, clock: Clock) -> Answer:
         shown = f"journalctl -u {unit} -n 20" if first.unit else f"ps -fp {first.number}"
         return Answer(PROBLEM, f"it is not synchronised, though {first.name} runs", shown)
     cards = [name for name in tree.interfaces() if tree.is_card(name)]
-    return Answer(
-        NOTE,
-        "it is not synchronised: nobody sets it",
-        f"ptp4l -i {shell_word((cards or ['eth0'])[0])} -m & phc2sys -a -r -m",
-    )
+    fit = next(filter(has_phc, cards), None)
+    if fit is not None:
+        remedy = f"ptp4l -i {shell_word(fit)} -m & phc2sys -a -r -m"
+    else:  # with stamps of software it sets the system's clock itself
+        remedy = f"ptp4l -S -i {shell_word((cards or ['eth0'])[0])} -m"
+    return Answer(NOTE, "it is not synchronised: nobody sets it", remedy)
 
 
 def tai_offset(tree: Tree, clock: Clock) -> Answer:
