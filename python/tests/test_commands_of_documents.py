@@ -5,6 +5,7 @@ targets of make, examples.
 
 from __future__ import annotations
 
+import itertools
 import re
 import shlex
 from collections.abc import Iterator
@@ -63,3 +64,14 @@ def test_the_readme_has_commands_to_be_judged() -> None:
     words = commands(ROOT / "README.md")
     assert len(words) > 10
     assert {"run", "plan", "apply", "doctor", "bind", "link"} <= {each[0] for each in words}
+
+
+def test_files_in_commands_of_the_readme_are_there_or_were_made_before() -> None:
+    made: set[str] = set()
+    for words in commands(ROOT / "README.md"):
+        files = [word for word in words if word.endswith((".json", ".toml"))]
+        new = {words[2]} if words[0] == "new" else set()
+        new |= {word for option, word in itertools.pairwise(words) if option == "--out"}
+        for file in files:
+            assert file in made | new or (ROOT / file).is_file(), words
+        made |= new
