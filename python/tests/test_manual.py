@@ -5,6 +5,7 @@ pages have nothing to say about them.
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 from keepon import __version__
+from keepon.cli import export_command
 from keepon.cli.manual import commands, completion, pages, programs
 from keepon.cli.manual.roff import Page, inline
 from keepon.model import schemafiles
@@ -151,3 +153,34 @@ def test_bash_completes(tmp_path: Path, words: list[str], answer: str) -> None:
         env={"PATH": f"{ROOT / '.venv/bin'}:/usr/bin:/bin"},
     )
     assert done.stdout == f"{answer}\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "answer"),
+    [
+        (["run", "--target", ""], ["sim", "vm", "host"]),
+        (["run", "--kernel", ""], ["6.1", "6.12"]),
+        (["new", ""], ["line", "ring", "star"]),
+        (["examples", "three"], ["three-classes", "three-stations"]),
+        (["export", "--format", ""], [*export_command.FORMATS, export_command.READ]),
+        (["hwcheck", "eth0", "--backend", ""], ["native", "generic"]),
+        (["reproduce", "schedul"], ["schedulability"]),
+        *(([*words, "l"], ["lo"]) for words in (
+            ["doctor"], ["bind"], ["unbind"], ["hwcheck"], ["apply", "--iface"], ["unapply"],
+            ["link", "add"], ["link", "set"], ["link", "show"], ["link", "watch"],
+        )),
+        (["link", "add", "lo", "rt0", "slot"], ["slot_bytes"]),
+        (["link", "add", "lo", "rt0", "slot_bytes", "1230", "clock", ""],
+         ["interpolated", "counter", "dual"]),
+        (["link", "set", "rt0", "clock", "dual", "cl"], ["class"]),
+    ],
+)  # fmt: skip
+def test_values_complete(words: list[str], answer: list[str]) -> None:
+    asked = os.environ | {
+        completion.VARIABLE: "complete_bash", "COMP_WORDS": " ".join(["keepon", *words]),
+        "COMP_CWORD": str(len(words)),
+    }  # fmt: skip
+    done = subprocess.run(
+        [ROOT / ".venv/bin/keepon"], capture_output=True, text=True, check=False, env=asked
+    )
+    assert done.stdout.split() == answer, done.stderr

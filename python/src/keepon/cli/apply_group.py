@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from keepon.cli import edge, shared
+from keepon.cli import completed, edge, shared
 from keepon.cli.export_command import checked_plan, device_name
 from keepon.errors import ConfigError, one_line
 from keepon.linux import boot
@@ -29,7 +29,13 @@ PlanFile = Annotated[
 ]
 Station = Annotated[str | None, typer.Option("--station", metavar="NAME", help="Of the scenario.")]
 Interface = Annotated[
-    str | None, typer.Option("--iface", metavar="NAME", help="The card, such as eth0.")
+    str | None,
+    typer.Option(
+        "--iface",
+        metavar="NAME",
+        help="The card, such as eth0.",
+        autocompletion=completed.interfaces,
+    ),
 ]
 ScenarioOption = Annotated[
     Path | None,
@@ -186,7 +192,12 @@ def _say(text: str) -> None:
 @app.command("unapply")
 def unapply(
     iface: Annotated[
-        str | None, typer.Argument(metavar="IFACE", help="The card; may be left out if only one.")
+        str | None,
+        typer.Argument(
+            metavar="IFACE",
+            help="The card; may be left out if only one.",
+            autocompletion=completed.interfaces,
+        ),
     ] = None,
     at_boot_of: Boot = None,
 ) -> None:

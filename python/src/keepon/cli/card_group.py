@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from keepon.cli import edge
+from keepon.cli import completed, edge
 from keepon.cli.options import Json, named
 from keepon.errors import EXIT_MET, EXIT_MISSED
 from keepon.linux import bind
@@ -19,7 +19,12 @@ from keepon.linux.hwcheck import command as hwcheck
 
 Card = Annotated[
     str,
-    typer.Argument(metavar="NAME", help="Interface of the card, such as eth0.", show_default=False),
+    typer.Argument(
+        metavar="NAME",
+        help="Interface of the card, such as eth0.",
+        show_default=False,
+        autocompletion=completed.interfaces,
+    ),
 ]
 Back = Annotated[
     float,
@@ -36,10 +41,20 @@ AtBoot = Annotated[
 ]
 Peer = Annotated[
     str | None,
-    typer.Option("--peer", metavar="NAME", help="Interface at the other end of the cable."),
+    typer.Option(
+        "--peer",
+        metavar="NAME",
+        help="Interface at the other end of the cable.",
+        autocompletion=completed.interfaces,
+    ),
 ]
 Backend = Annotated[
-    str, typer.Option("--backend", help="native: a lent ring; generic: any driver.")
+    str,
+    typer.Option(
+        "--backend",
+        help="native: a lent ring; generic: any driver.",
+        autocompletion=completed.words("native", "generic"),
+    ),
 ]
 SlotBytes = Annotated[int, typer.Option("--slot-bytes", help="Length of slots, 64 to 1522.")]
 File = Annotated[

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from keepon.cli import watch_command
+from keepon.cli import completed, watch_command
 from keepon.errors import EXIT_INPUT
 from keepon.linux.link import commands, raised
 from keepon.linux.link import fit as fitting
@@ -22,14 +22,29 @@ app = typer.Typer(
 _EPILOG = "\b\n" + HELP.replace("\n\n", "\n\n\b\n")
 
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-Name = Annotated[str, typer.Argument(help="Name of the link.", show_default=False)]
+Name = Annotated[
+    str,
+    typer.Argument(
+        help="Name of the link.", show_default=False, autocompletion=completed.interfaces
+    ),
+]
 Words = Annotated[
     list[str],
-    typer.Argument(metavar="OPTION", help="Options and their values.", show_default=False),
+    typer.Argument(
+        metavar="OPTION",
+        help="Options and their values.",
+        show_default=False,
+        autocompletion=completed.link_options,
+    ),
 ]
 OptionalWords = Annotated[
     list[str] | None,
-    typer.Argument(metavar="OPTION", help="Options and their values.", show_default=False),
+    typer.Argument(
+        metavar="OPTION",
+        help="Options and their values.",
+        show_default=False,
+        autocompletion=completed.link_options,
+    ),
 ]
 
 
@@ -47,7 +62,12 @@ def _print(text: str) -> None:
 
 @app.command(epilog=_EPILOG)
 def add(
-    lower: Annotated[str, typer.Argument(help="Device below.", show_default=False)],
+    lower: Annotated[
+        str,
+        typer.Argument(
+            help="Device below.", show_default=False, autocompletion=completed.interfaces
+        ),
+    ],
     name: Name,
     words: OptionalWords = None,
     as_json: Json = False,
@@ -81,7 +101,12 @@ def up(
 @app.command()
 def show(
     name: Annotated[
-        str | None, typer.Argument(help="Name of the link; default: all.", show_default=False)
+        str | None,
+        typer.Argument(
+            help="Name of the link; default: all.",
+            show_default=False,
+            autocompletion=completed.interfaces,
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:

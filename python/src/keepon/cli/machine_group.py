@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from keepon.cli import doctor, nics_command, shared
+from keepon.cli import completed, doctor, nics_command, shared
 from keepon.cli.options import Json
 from keepon.linux.doctor import command
 from keepon.linux.doctor.checks import EXIT_CODES, worst
@@ -40,14 +40,23 @@ def nics(
 def doctor_command(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[IFACE]", help="A card, such as eth0, to be asked in full."),
+        typer.Argument(
+            metavar="[IFACE]",
+            help="A card, such as eth0, to be asked in full.",
+            autocompletion=completed.interfaces,
+        ),
     ] = None,
     measure: Annotated[
         bool, typer.Option("--measure", help="Measure the card, by hwcheck; it is busy meanwhile.")
     ] = False,
     peer: Annotated[
         str | None,
-        typer.Option("--peer", metavar="NAME", help="Interface at the other end of the cable."),
+        typer.Option(
+            "--peer",
+            metavar="NAME",
+            help="Interface at the other end of the cable.",
+            autocompletion=completed.interfaces,
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from keepon.cli import completed
 from keepon.errors import ConfigError, one_line
 
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON instead of tables.")]
@@ -65,11 +66,19 @@ Target = Annotated[
     str,
     typer.Option(
         "--target",
+        autocompletion=completed.words("sim", "vm", "host"),
         help="sim: the simulator; vm: a Linux kernel in a virtual machine; host: interfaces of this"
         " machine, as root. The last two run 1 s unless --duration.",
     ),
 ]
-Kernel = Annotated[str, typer.Option("--kernel", help="Kernel family of target vm: 6.1 or 6.12.")]
+Kernel = Annotated[
+    str,
+    typer.Option(
+        "--kernel",
+        help="Kernel family of target vm: 6.1 or 6.12.",
+        autocompletion=completed.words("6.1", "6.12"),
+    ),
+]
 Map = Annotated[
     list[str] | None,
     typer.Option(

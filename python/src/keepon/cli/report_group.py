@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from keepon import interrupts
-from keepon.cli import edge, session, shared
+from keepon.cli import completed, edge, session, shared
 from keepon.cli.options import CaptureFrames, Duration, Json, Out, Seed, named
 from keepon.errors import EXIT_INTERRUPTED, EXIT_MET, EXIT_MISSED, ConfigError
 from keepon.model import documents, examples, outcomes
@@ -132,6 +132,7 @@ def reproduce_command(
         str,
         typer.Argument(
             metavar="STUDY",
+            autocompletion=completed.studies,
             help=f"{', '.join(('habitat', *registry.STUDIES))}, or a scenario file like habitat's.",
         ),
     ] = "habitat",

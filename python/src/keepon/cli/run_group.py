@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from keepon.cli import edge, examples_command, new_command, session, shared
+from keepon.cli import completed, edge, examples_command, new_command, session, shared
 from keepon.cli.options import (
     SEED_MAX,
     CaptureFrames,
@@ -123,7 +123,12 @@ def plan(
 
 @app.command("new")
 def new(
-    shape: Annotated[str, typer.Argument(help="line, ring or star.", show_default=False)],
+    shape: Annotated[
+        str,
+        typer.Argument(
+            help="line, ring or star.", show_default=False, autocompletion=completed.shapes
+        ),
+    ],
     file: Annotated[Path, typer.Argument(help="File to write (TOML).", show_default=False)],
     stations: Annotated[
         int, typer.Option("--stations", help="Controller and devices, 2 to 64.")
@@ -142,7 +147,12 @@ def new(
 @app.command("examples")
 def examples(
     name: Annotated[
-        str | None, typer.Argument(help="One to copy; default: list all.", show_default=False)
+        str | None,
+        typer.Argument(
+            help="One to copy; default: list all.",
+            show_default=False,
+            autocompletion=completed.example_names,
+        ),
     ] = None,
     file: Annotated[
         Path | None,
@@ -217,7 +227,14 @@ def export_command(
         ),
     ],
     name: Annotated[
-        str, typer.Option("--format", metavar="FORMAT", help=exported.HELP, show_default=False)
+        str,
+        typer.Option(
+            "--format",
+            metavar="FORMAT",
+            help=exported.HELP,
+            show_default=False,
+            autocompletion=completed.formats,
+        ),
     ],
     plan_file: Annotated[
         Path | None,
