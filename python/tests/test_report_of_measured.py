@@ -14,9 +14,9 @@ from helpers import TWO_STATIONS
 from keepon.cli import session
 from keepon.model import loading
 from keepon.model.plan import Plan
-from keepon.model.result import Result, TargetName
+from keepon.model.result import BoundCheck, Result, TargetName
 from keepon.report import page, sections, tables, verdict
-from keepon.targets.host.observations import CARD, OWN
+from keepon.targets.host.observations import CARD, OWN, SOFTWARE, SOFTWARE_RECEIVED
 from keepon.targets.sim.runner import run_all
 
 OFF_NS = 897
@@ -183,3 +183,22 @@ def test_a_capture_calls_stamps_exact_only_where_they_are(
     )
     assert (f"off by {OFF_NS} ns" in note) == (target == "host")
     assert note.encode() in (tmp_path / "r" / "capture.pcapng").read_bytes()
+
+
+def test_what_stamps_cannot_show_is_not_said_to_be_for_want_of_frames(
+    measured: tuple[Result, Plan],
+) -> None:
+    result, plan = measured
+    entry = result["runs"][0]["streams"]["S1"]
+    entry["stamps"].update({"talker": SOFTWARE, "listeners": {"listener": SOFTWARE_RECEIVED}})
+    late: BoundCheck = {
+        "bound_ns": 55, "worst_ns": 9000.0, "met": False, "outcome": "nothing checked",
+    }  # fmt: skip
+    entry["bound_check"]["delay_ns"] = late
+    entry["bound_check"]["release_error_ns"] = {**late, "worst_ns": None}
+    told = verdict.told(result["runs"][0])
+    assert "delay of S1 not checked, stamps come late" in told
+    assert "release error of S1 not checked, no stamp is of the wire" in told
+    assert "too few frames" not in told
+    shown = {row[1].text: row[3] for row in page.bound_grid(result, plan).rows}
+    assert shown["latest, ns"].text == "9000, not checked" and not shown["latest, ns"].bad

@@ -190,7 +190,9 @@ def _bound_cell(key: str, check: BoundCheck | None, promised_ns: object) -> Boun
         text += f" (bound {origin.ns(check['bound_ns'])})"
     if origin.is_forgiven(key, check):
         text += ", forgiven"
-    return {"text": text, "bad": not check["met"]}
+    if check["outcome"] == outcomes.NOTHING_CHECKED:
+        text += ", not checked"
+    return {"text": text, "bad": check["outcome"] == outcomes.MISSED}
 
 
 def clock_rows(result: Result) -> list[ClockRow]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from keepon.model import outcomes
-from keepon.model.result import OutcomeName, Result, RunResult
+from keepon.model.result import OutcomeName, Result, RunResult, StreamResult
 from keepon.report import origin
 
 SIGNS: dict[OutcomeName, str] = {
@@ -48,14 +48,14 @@ class Verdict:
 def told(run: RunResult) -> str:
     """What one run gave, beyond its outcome."""
     missed: dict[str, list[str]] = {}
-    unchecked: dict[str, list[str]] = {}
+    unchecked: dict[tuple[str, str], list[str]] = {}
     for name, entry in run["streams"].items():
         for key, check in entry["bound_check"].items():
-            found = {outcomes.MISSED: missed, outcomes.NOTHING_CHECKED: unchecked}.get(
-                check["outcome"]
-            )
-            if found is not None and entry["due"]:
-                found.setdefault(NAMES.get(key, key), []).append(name)
+            title = NAMES.get(key, key)
+            if entry["due"] and check["outcome"] == outcomes.MISSED:
+                missed.setdefault(title, []).append(name)
+            elif entry["due"] and check["outcome"] == outcomes.NOTHING_CHECKED:
+                unchecked.setdefault((title, _why(key, entry)), []).append(name)
     without = [
         name for name, entry in run["streams"].items()
         if entry["due"] and not any(key in entry["bound_check"] for key in outcomes.LATEST)
@@ -70,8 +70,7 @@ def told(run: RunResult) -> str:
     if without:
         parts.append(f"no bound and no deadline for {', '.join(without)}")
     parts += [
-        f"{key} of {', '.join(names)} not checked, too few frames"
-        for key, names in unchecked.items()
+        f"{key} of {', '.join(names)} not checked, {why}" for (key, why), names in unchecked.items()
     ]
     if none_due:
         parts.append(f"none due of {', '.join(none_due)} in the time measured; raise duration_s")
@@ -84,6 +83,20 @@ def told(run: RunResult) -> str:
     if onset:
         parts.append(f"first late, early or missing: {onset['stream']} frame {onset['seq']}")
     return "; ".join(parts)
+
+
+def _why(key: str, entry: StreamResult) -> str:
+    """Why a bound was not checked: on target host the stamps there are may not show it."""
+    stamps = entry.get("stamps")
+    if stamps is None:
+        return "too few frames"
+    if entry["bound_check"][key]["worst_ns"] is not None:
+        return "stamps come late"
+    if key == "release_error_ns" and stamps["talker"].startswith(("software", "nobody")):
+        return "no stamp is of the wire"
+    if stamps["uncertainty_ns"] is None and key != "release_error_ns":
+        return "clocks were not compared"
+    return "too few frames"
 
 
 def _forgiven(run: RunResult) -> list[str]:
