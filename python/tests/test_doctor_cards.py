@@ -192,6 +192,11 @@ def test_the_clock_is_set_by_a_card_that_has_one(machine: Machine) -> None:
     none = its(stamping=None, phc_ns=None)
     assert remedy({"eth0": none, "eth7": GOOD}) == "ptp4l -i eth7 -m & phc2sys -a -r -m"
     assert remedy({"eth0": none, "eth7": none}) == "ptp4l -S -i eth0 -m"
+    machine.remove(f"{ETH0}/type")
+    machine.remove(f"{NET}/eth7/type")
+    assert remedy({}) == ""
+    for name in ("eth0", "eth7"):
+        machine.write(f"{NET}/{name}/type", "1")
     receives = its(stamping=Stamping(0, 0b01, 0b11))
     assert remedy({"eth0": receives, "eth7": none}) == "ptp4l -S -i eth0 -m"
 

@@ -124,8 +124,10 @@ def system_clock(tree: Tree, clock: Clock, has_phc: Callable[[str], bool]) -> An
     fit = next(filter(has_phc, cards), None)
     if fit is not None:
         remedy = f"ptp4l -i {shell_word(fit)} -m & phc2sys -a -r -m"
+    elif not cards:
+        return Answer(NOTE, "it is not synchronised: nobody sets it, and no card is here")
     else:  # with stamps of software it sets the system's clock itself
-        remedy = f"ptp4l -S -i {shell_word((cards or ['eth0'])[0])} -m"
+        remedy = f"ptp4l -S -i {shell_word(cards[0])} -m"
     return Answer(NOTE, "it is not synchronised: nobody sets it", remedy)
 
 
