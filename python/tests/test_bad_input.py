@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import json
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -404,3 +405,37 @@ def test_a_run_without_streams_is_refused(refused: Any, tmp_path: Path) -> None:
     assert told.endswith(
         "key `stream`: must have an entry, as there is nothing to measure; add a [[stream]]"
     )
+
+
+def test_what_a_command_reads_is_not_written_over(tmp_path: Path) -> None:
+    text = TWO_STATIONS.read_text()
+    scenario, plan, result = tmp_path / "x.toml", tmp_path / "p.json", tmp_path / "r"
+    scenario.write_text(text)
+    base = (sys.executable, "-m", "keepon")
+    for words in (
+        ("plan", scenario, "--out", plan),
+        ("run", scenario, "--duration", "0.1", "--out", result),
+    ):
+        subprocess.run([*base, *map(str, words)], check=True, capture_output=True)
+    kept = {path: path.read_bytes() for path in (scenario, plan, *result.iterdir())}
+    for words in (
+        ("plan", scenario, "--out", scenario),
+        ("plan", scenario, "--keep", plan, "--out", plan),
+        ("report", result, "--picture", result / "result.json"),
+        ("compare", result, result, "--out", result / "plan.json"),
+    ):
+        done = subprocess.run(
+            [*base, *map(str, words)], capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, done.stdout) == (2, ""), words
+        assert "is a file that the command reads" in done.stderr
+    assert kept == {path: path.read_bytes() for path in kept}
+
+
+def test_a_closed_stderr_changes_nothing(tmp_path: Path) -> None:
+    done = subprocess.run(
+        ["sh", "-c", 'exec "$@" 2>&-', "sh", sys.executable, "-m", "keepon", "run",
+         str(TWO_STATIONS), "--duration", "0.1", "--out", str(tmp_path / "r")],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0 and "met" in done.stdout

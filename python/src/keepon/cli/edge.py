@@ -51,7 +51,9 @@ def say(text: str) -> None:
 
 
 def open_output() -> None:
-    """Stdout that takes every letter, whatever its encoding; nothing if it is closed."""
+    """Stdout that takes every letter, whatever its encoding; nothing where one is closed."""
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115, PTH123 (as long as the process)
     if sys.stdout is None:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123 (as long as the process)
     elif isinstance(sys.stdout, io.TextIOWrapper):

@@ -31,6 +31,21 @@ def named(option: typer.CallbackParam, path: Path | None) -> Path | None:
     return path
 
 
+def check_apart(option: str, path: Path | None, *inputs: Path | None) -> None:
+    """Refuse to write over what the command reads.
+
+    Raises:
+        ConfigError: it is the same file.
+    """
+    if path is None or not path.exists():
+        return
+    if any(read is not None and read.exists() and path.samefile(read) for read in inputs):
+        raise ConfigError(
+            f'option {option} = "{one_line(path)}": is a file that the command reads, and would be'
+            " lost; choose another place"
+        )
+
+
 OUT_HELP = "Result folder; default out/NAME of the scenario."
 Out = Annotated[
     Path | None, typer.Option("--out", help=OUT_HELP, show_default=False, callback=named)

@@ -10,7 +10,7 @@ import typer
 
 from keepon import interrupts
 from keepon.cli import completed, edge, session, shared
-from keepon.cli.options import CaptureFrames, Duration, Json, Out, Seed, named
+from keepon.cli.options import CaptureFrames, Duration, Json, Out, Seed, check_apart, named
 from keepon.errors import EXIT_INTERRUPTED, EXIT_MET, EXIT_MISSED, ConfigError
 from keepon.model import documents, examples, outcomes
 from keepon.model.reproduction import read as read_reproduction
@@ -50,6 +50,7 @@ def report_command(
             )
         _report_study(folder, as_json)
         return
+    check_apart("--picture", picture, *_inputs(folder))
     result, planned = shared.read_folder(folder)
     extra_path = folder / session.REPRODUCTION_FILE
     extra = read_reproduction(extra_path) if extra_path.exists() else None
@@ -66,6 +67,12 @@ def report_command(
         return
     shared.print_delays(result)
     print(f"report: {folder / documents.REPORT_FILE}")
+
+
+def _inputs(folder: Path) -> list[Path]:
+    """Files of a result folder that cannot be made again of the others."""
+    names = (documents.RESULT_FILE, documents.PLAN_FILE, documents.SCENARIO_FILE)
+    return [folder / name for name in (*names, documents.CAPTURE_FILE, session.REPRODUCTION_FILE)]
 
 
 def _report_study(folder: Path, as_json: bool) -> None:
@@ -103,6 +110,7 @@ def compare(
         raise ConfigError(
             "compare: needs at least two result folders; name the one to compare with first"
         )
+    check_apart("--out", out, *(path for folder in folders for path in _inputs(folder)))
     members = [compared.Member(str(folder), shared.read_folder(folder)[0]) for folder in folders]
     compared.check_related(members)
     rows = compared.side_by_side(members)

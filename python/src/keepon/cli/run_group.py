@@ -23,6 +23,7 @@ from keepon.cli.options import (
     ScenarioFile,
     Seed,
     Target,
+    check_apart,
     named,
 )
 from keepon.errors import EXIT_MET, ConfigError
@@ -114,6 +115,7 @@ def plan(
     """
     from keepon.cli import plan_command as plans
 
+    check_apart("--out", out, scenario, keep)
     code = plans.run(
         lambda: shared.load(scenario, seed, None), out, keep, time_limit, workers, as_json
     )
