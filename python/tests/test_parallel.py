@@ -51,6 +51,28 @@ def test_the_first_that_fails_in_order_is_told_and_the_others_are_stopped() -> N
     assert threading.active_count() < 20
 
 
+def test_ctrl_c_while_runs_are_handed_out_stops_those_that_have_begun() -> None:
+    stopped: list[int] = []
+
+    def work(number: int) -> None:
+        end_s = time.monotonic() + 20
+        try:
+            while time.monotonic() < end_s:
+                check_stopped()
+                time.sleep(0.001)
+        except KeyboardInterrupt:
+            stopped.append(number)
+            raise
+
+    def items() -> Iterator[int]:
+        yield 0
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        list(in_order(work, items(), workers=2))
+    assert stopped == [0]
+
+
 def test_drivers_side_by_side_leave_the_traces_of_one_after_the_other() -> None:
     scenario = loading.load(HABITAT).model_copy(update={"duration_s": 0.2})
     plan = session.planned(scenario)

@@ -48,8 +48,8 @@ def in_order(
             stopped.
     """
     with ThreadPoolExecutor(workers or processors()) as pool:
-        futures: list[Future[Result]] = [pool.submit(work, item) for item in items]
         try:
+            futures: list[Future[Result]] = [pool.submit(work, item) for item in items]
             for future in futures:
                 yield future.result()
         except BaseException:
