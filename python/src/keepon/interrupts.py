@@ -5,6 +5,7 @@ must be whole.
 
 from __future__ import annotations
 
+import _thread
 import signal
 import threading
 import time
@@ -53,9 +54,10 @@ def ending_interrupts() -> Iterator[None]:
     def ended(number: int, frame: FrameType | None) -> None:
         nonlocal last_s
         if _is_loading(frame):
-            # By processor time: loading takes it, and the planner has the other timer.
-            signal.signal(signal.SIGVTALRM, lambda _alarm, later: ended(number, later))
-            signal.setitimer(signal.ITIMER_VIRTUAL, LOADED_S)
+            # To the main thread, which may be waiting by then. Not by a timer: the planner has the
+            # one, and those of processor time go to whoever is running. Nor by threading.Thread,
+            # whose locks what is interrupted may hold.
+            _thread.start_new_thread(_again, (number, threading.get_ident()))
             return
         now_s = time.monotonic()
         if number != signal.SIGINT and now_s - last_s < AGAIN_S:
@@ -65,6 +67,11 @@ def ending_interrupts() -> Iterator[None]:
 
     with ended_by(ended):
         yield
+
+
+def _again(number: int, main: int) -> None:
+    time.sleep(LOADED_S)
+    signal.pthread_kill(main, number)
 
 
 def _is_loading(frame: FrameType | None) -> bool:
