@@ -74,6 +74,18 @@ def test_who_ends_it_while_it_loads_gets_one_sentence(number: signal.Signals) ->
     assert (process.returncode, out, errors) == (130, "", NOTHING)
 
 
+def test_no_thread_that_was_told_of_no_end_keeps_it() -> None:
+    script = (
+        "import sys, threading, time\nfrom keepon.cli import app, start\n"
+        "threading.Thread(target=time.sleep, args=(60,)).start()\n"
+        "def main():\n print('told', end='')\n return 130\n"
+        "app.main = main\nsys.exit(start.main())\n"
+    )
+    with _started(sys.executable, "-c", script) as process:
+        out, errors = process.communicate(timeout=30)
+    assert (process.returncode, out, errors) == (130, "told", "")
+
+
 def test_what_a_shell_had_ignored_stays_ignored(tmp_path: Path) -> None:
     """nohup."""
     words = (sys.executable, "-m", "keepon", "plan", TWO_STATIONS)

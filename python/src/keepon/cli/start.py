@@ -5,8 +5,10 @@ time gets the sentence that is told later, too.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
+import sys
 from types import FrameType
 
 from keepon import interrupts
@@ -25,6 +27,13 @@ def main() -> int:
     with interrupts.ended_by(_leave):
         from keepon.cli import app
     code = app.main()
+    if code == EXIT_INTERRUPTED:
+        # Python would wait for threads that began as it came and were told of no end, and would
+        # give the signal for the exit code if it came in the midst of an eval().
+        for each in (sys.stdout, sys.stderr):
+            with contextlib.suppress(OSError, ValueError, AttributeError):
+                each.flush()
+        os._exit(code)
     for number in interrupts.ENDING:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, signal.SIG_DFL)  # all is done: no traceback of the interpreter
