@@ -133,8 +133,9 @@ def told():
     lines += run("ip neigh show proxy dev card; ip neigh show nud noarp dev card").splitlines()
     (link,) = json.loads(run("ip -d -json link show dev card"))
     lines += [f"{{key}} {{value}}" for key, value in link.items() if key not in NEW_EACH_TIME]
-    # the links' own addresses come when they come, and so do neighbours of groups
-    noise = ("fe80:", "ff00:", "lladdr 33:33:", "lladdr 01:00:")
+    # the links' own addresses come when they come, and so do neighbours of groups, and what the
+    # kernel makes of an address of IPv6
+    noise = ("fe80:", "ff00:", "lladdr 33:33:", "lladdr 01:00:", "local fd")
     return [" ".join(each.split()) for each in lines if not any(word in each for word in noise)]
 
 run(sys.argv[1])

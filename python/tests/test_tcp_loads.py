@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from keepon.errors import ConfigError, SimulationError
+from keepon.linux.queues import Queues, queues_of
 from keepon.linux.traffic import load_words
 from keepon.measure.tcp import tcp_result
 from keepon.model.scenario import Scenario
@@ -90,6 +91,9 @@ def test_iperf3_is_told_of_the_congestion_control() -> None:
 
         def address(self, station: str) -> str:
             return station
+
+        def queues(self, station: str) -> Queues:
+            return queues_of(scenario, scenario.station_named(station), "keepon")
 
     words = load_words(Guest(), scenario.load[0], 3)  # type: ignore[arg-type]
     assert words[words.index("--congestion") + 1] == "reno"
