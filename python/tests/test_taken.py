@@ -53,10 +53,11 @@ def told(*words):
     return subprocess.run(["ip", *words], capture_output=True, text=True).stdout
 
 def table():
-    # lifetimes run on
+    # lifetimes run on; what is for this machine comes when it comes, and is not looked at
     lines = told("-d", "-4", "route", "show", "table", "all")
     lines += told("-d", "-6", "route", "show", "table", "all")
-    return sorted(line.partition(" expires ")[0] for line in lines.splitlines())
+    kept = [line for line in lines.splitlines() if not line.startswith(("local", "anycast"))]
+    return sorted(line.partition(" expires ")[0] for line in kept)
 
 def devices():
     for to in sys.argv[1:]:
