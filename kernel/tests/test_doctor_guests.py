@@ -30,7 +30,7 @@ import site
 import keepon.linux.doctor
 from keepon.linux.doctor.__main__ import main
 with contextlib.redirect_stdout(sys.stderr):
-    if main(["lo", "--measure"]) not in (1, 4):
+    if main(["lo", "--measure"]) != 2 or main(["lo"]) not in (1, 4):
         sys.exit("lo is a card?")
 """
 
