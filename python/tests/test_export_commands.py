@@ -708,3 +708,16 @@ def test_loads_have_their_classes_and_all_else_the_last_one_of_the_rest(
         assert f"loads of class {tc} by SO_PRIORITY {level} (type of service 0x" in script
         # what IP makes of a type of service
         assert {6: 0x10, 4: 0x18, 2: 0x08}[level] == TOS[level]
+
+
+@pytest.mark.parametrize("read", ["plan", "scenario"])
+def test_what_is_read_is_not_replaced_by_force(
+    read: str, plan_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scenario = tmp_path / "habitat.toml"
+    scenario.write_bytes(HABITAT.read_bytes())
+    out = {"plan": plan_file, "scenario": scenario}[read]
+    before = out.read_bytes()
+    words = (scenario, "--plan", plan_file, "--format", "dot", "--out", out, "--force")
+    assert keepon(monkeypatch, *words) == EXIT_INPUT
+    assert out.read_bytes() == before

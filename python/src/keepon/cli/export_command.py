@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from keepon.cli.options import check_apart
 from keepon.errors import ConfigError, one_line
 from keepon.export import commands, dot, output, tsnkit, tsnkit_reader, tsntool, yang
 from keepon.export.exported import Exported, Planned
@@ -160,6 +161,7 @@ def run(
             " name it"
         )
     chosen = FORMATS[name]
+    check_apart("--out", out, source, plan)
     scenario = loading.load(source)
     document = checked_plan(plan, scenario, source)
     (output.check_folder if chosen.is_folder else output.check_file)(out, force)
