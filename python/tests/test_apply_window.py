@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from keepon.errors import EnvironmentProblemError
+from keepon.linux import taken
 from keepon.linux.apply import before, undo, watcher
 from keepon.linux.apply.journal import KEEP, UNDO, Journal
 from keepon.linux.apply.steps import Setup, TakeRoutes
@@ -97,8 +98,9 @@ def test_vlans_of_others_stay(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_card_that_something_is_built_on_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whose frames would be lost, and the connection over it, which nobody would watch."""
-    monkeypatch.setattr(before, "above", lambda name: ["br0", "eth0.5"])
-    monkeypatch.setattr(before, "ip", lambda *words: json.dumps([{"flags": ["UP"]}]))
+    monkeypatch.setattr(taken, "above", lambda name: ["br0", "eth0.5", "rt0"])
+    for module in (before, taken):
+        monkeypatch.setattr(module, "ip", lambda *words: json.dumps([{"flags": ["UP"]}]))
     setup = Setup("of a plan", "eth0", "rt0", (), (TakeRoutes("eth0", "rt0"),))
     with pytest.raises(EnvironmentProblemError, match=r"eth0 has br0, eth0\.5 built on it"):
         before.of_setup(setup)

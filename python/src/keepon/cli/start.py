@@ -12,8 +12,7 @@ import sys
 from types import FrameType
 
 from keepon import interrupts
-
-EXIT_INTERRUPTED = 130  # as in keepon.errors, which need not be loaded for it
+from keepon.errors import EXIT_INTERRUPTED
 
 
 def _leave(_number: int, _frame: FrameType | None) -> None:

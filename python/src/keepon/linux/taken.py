@@ -15,10 +15,30 @@ from itertools import pairwise
 from keepon.errors import EnvironmentProblemError
 from keepon.linux import routes
 from keepon.linux.interface import ip
+from keepon.linux.losses import above
 
 IPV4_MTU_MIN, IPV6_MTU_MIN = 68, 1280
 RECEIVING = ("local", "anycast", "multicast")
 """Kinds of routes by which nothing is sent, or that each device has of its own."""
+
+
+def check_alone(nic: str, device: str) -> None:
+    """Whether nobody but the keepon link `device` sends by a card, whose own way that closes.
+
+    Raises:
+        EnvironmentProblemError: somebody does.
+    """
+    (link,) = json.loads(ip("-json", "link", "show", "dev", nic))
+    if "master" in link:
+        raise EnvironmentProblemError(
+            f"{nic} is part of {link['master']}, to which its traffic would be lost: take it out"
+            f" with ip link set dev {nic} nomaster"
+        )
+    if built := [each for each in above(nic) if each != device]:
+        raise EnvironmentProblemError(
+            f"{nic} has {', '.join(built)} built on it, whose frames would be lost: take that away,"
+            " and build it on the keepon link"
+        )
 
 
 def take_routes(nic: str, device: str) -> None:

@@ -15,7 +15,7 @@ from keepon.linux.apply.steps import Setup, Step
 from keepon.linux.doctor import asked
 from keepon.linux.doctor.checks import Unseen
 from keepon.linux.interface import ip, queues
-from keepon.linux.losses import above
+from keepon.linux.taken import check_alone
 
 Undo = dict[str, Any]
 
@@ -92,25 +92,12 @@ def log_path(step: steps.Daemon) -> Path:
     return FOLDER / f"{type(step).__name__.lower()}-{step.node}.log"
 
 
-def _check_alone(nic: str, link: dict[str, Any]) -> None:
-    """Raises EnvironmentProblemError: others send by a card whose own way a keepon link closes."""
-    if "master" in link:
-        raise EnvironmentProblemError(
-            f"{nic} is part of {link['master']}, to which its traffic would be lost: take it out"
-            f" with ip link set dev {nic} nomaster"
-        )
-    if built := above(nic):
-        raise EnvironmentProblemError(
-            f"{nic} has {', '.join(built)} built on it, whose frames would be lost: take that away,"
-            " and build it on the keepon link"
-        )
-
-
 def of_setup(setup: Setup) -> list[list[Undo]]:
     """What undoes each of its steps. Raises as `of_step`."""
     (link,) = json.loads(ip("-json", "link", "show", "dev", setup.nic))
     # tc does not list a noop.
     up, never_up = "UP" in link["flags"], link.get("qdisc") == "noop"
-    if any(isinstance(step, steps.TakeRoutes) for step in setup.steps):
-        _check_alone(setup.nic, link)
+    for step in setup.steps:
+        if isinstance(step, steps.TakeRoutes):
+            check_alone(step.nic, step.device)
     return [list(of_step(step, setup.nic, up, never_up)) for step in setup.steps]

@@ -10,7 +10,7 @@ import time
 
 from keepon.errors import ConfigError, EnvironmentProblemError
 from keepon.linux.interface import ROLLBACK_MAX_S, answers, client_over, has_carrier, ip, until
-from keepon.linux.taken import take_routes
+from keepon.linux.taken import check_alone, take_routes
 
 BACK_S = 30.0
 CARRIER_WAIT_S = 15.0
@@ -24,8 +24,8 @@ def up(name: str, back_s: float, as_json: bool) -> str:
 
     Raises:
         ConfigError: it is no keepon link, or `back_s` is out of its range.
-        EnvironmentProblemError: the link has no carrier, a route cannot go by it, or nobody
-            answers; it is down again.
+        EnvironmentProblemError: something else is on the card, the link has no carrier, a route
+            cannot go by it, or nobody answers; it is down again.
     """
     if not 0 < back_s <= ROLLBACK_MAX_S:
         raise ConfigError(
@@ -43,6 +43,7 @@ def up(name: str, back_s: float, as_json: bool) -> str:
     if "UP" in link["flags"]:
         raise ConfigError(f'argument NAME = "{name}": is up already; set it down first')
     card = link["link"]
+    check_alone(card, name)
     client = client_over(card)
     if client and not answers(client):
         raise EnvironmentProblemError(
