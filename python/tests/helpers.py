@@ -6,8 +6,11 @@ made by hand.
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
+import keepon
 import numpy as np
 from keepon.measure.results import FrameArrays
 from keepon.model.loading import parse
@@ -63,6 +66,22 @@ def apart(script: str) -> list[str]:
         *("unshare", *rights, "--net", "--mount", *kept, "sh", "-ec"),
         f"{own}mount -t sysfs none /sys\n{script}", "sh",
     ]  # fmt: skip
+
+
+RUN = 'exec "$@"\n'
+
+
+def python_apart(script: str, program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a program of Python that has Keepon, and nothing but the standard library beside it, as
+    the "$@" of `script`, with networks of its own (`apart`); it must end well.
+    """
+    done = subprocess.run(
+        [*apart(script), sys.executable, "-S", "-c", program, *arguments],
+        env={**os.environ, "PYTHONPATH": str(Path(keepon.__file__).parents[1])},
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done
 
 
 def small(**replacements: str) -> Scenario:

@@ -5,14 +5,8 @@ own that the test takes away and makes anew.
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
-import keepon
 import pytest
-from helpers import apart
+from helpers import RUN, python_apart
 
 NEW = """
 ip link add card type veth peer name other
@@ -77,12 +71,7 @@ subprocess.run(["ip", "route", "show", "10.20.0.0/24"], check=True)
 
 def moved(*disturbed: str) -> tuple[list[str], str]:
     """What is said not to be there again, and what is not."""
-    done = subprocess.run(
-        [*apart(f'{NEW}{SET}exec "$@"'), sys.executable, "-S", "-c", CHECK, *disturbed],
-        env={**os.environ, "PYTHONPATH": str(Path(keepon.__file__).parents[1])},
-        capture_output=True, text=True, check=False, timeout=60,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    done = python_apart(NEW + SET + RUN, CHECK, *disturbed)
     return done.stdout.splitlines(), done.stderr.strip()
 
 
@@ -159,12 +148,7 @@ def looked(before: str, meanwhile: str = "") -> str:
     """What is said to be missing and what of all routes, of the link and of its neighbours is not
     as before the card went.
     """
-    done = subprocess.run(
-        [*apart(f'{NEW}{BESIDE}exec "$@"'), sys.executable, "-S", "-c", LOOK, before, meanwhile],
-        env={**os.environ, "PYTHONPATH": str(Path(keepon.__file__).parents[1])},
-        capture_output=True, text=True, check=False, timeout=60,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    done = python_apart(NEW + BESIDE + RUN, LOOK, before, meanwhile)
     return done.stdout
 
 

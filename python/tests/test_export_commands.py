@@ -32,7 +32,7 @@ from keepon.export.exported import Planned
 from keepon.linux import ptpconfig
 from keepon.linux.link import options
 from keepon.linux.link.slots import list_text, slots_of_classes
-from keepon.linux.queues import TOS, queues_of
+from keepon.linux.queues import queues_of
 from keepon.model import loading
 from keepon.planner.verify import problems
 
@@ -657,57 +657,6 @@ def test_long_entries_are_several_for_fields_of_32_bits() -> None:
     )
     assert port.cycle_ns == sum(entry["ns"] for entry in gates)
     assert len(port.entries) == len(gates) + 1
-
-
-LOADS = """schema = "keepon.scenario/1"
-name = "loads"
-duration_s = 0.05
-link = [{ ends = ["a", "b"] }]
-[sync]
-mode = "none"
-[[station]]
-name = "a"
-driver = "keepon"
-keepon.classes = [{ tc = 3 }, { tc = 5, slots = "rest" }, { tc = 7, slots = "rest" }]
-[[station]]
-name = "b"
-driver = "standard"
-[[stream]]
-id = "S0"
-talker = "a"
-listeners = ["b"]
-period_ns = 1_000_000
-frame_bytes = 100
-tc = 3
-advance_ns = 400_000
-"""
-LOAD = """[[load]]
-id = "L{0}"
-talker = "a"
-listener = "b"
-kind = "udp"
-rate_bps = 1_000_000
-frame_bytes = 200
-tc = {0}
-"""
-
-
-@pytest.mark.parametrize(
-    ("loads", "levels"), [((), {}), ((3, 5), {3: 6, 5: 4}), ((5, 7), {5: 6}), ((7,), {})]
-)
-def test_loads_have_their_classes_and_all_else_the_last_one_of_the_rest(
-    loads: tuple[int, ...], levels: dict[int, int]
-) -> None:
-    scenario = loading.parse(LOADS + "".join(map(LOAD.format, loads)), "loads.toml")
-    script = commands.export(Planned(scenario, session.planned(scenario))).files["a.sh"]
-    (line,) = [line for line in script_lines(script) if "mqprio" in line]
-    chosen = list(map(int, line[line.index("map") + 1 : line.index("queues")]))
-    wanted = {15: 3} | {level: tc for tc, level in levels.items()}
-    assert chosen == [wanted.get(level, 7) for level in range(16)]
-    for tc, level in levels.items():
-        assert f"loads of class {tc} by SO_PRIORITY {level} (type of service 0x" in script
-        # what IP makes of a type of service
-        assert {6: 0x10, 4: 0x18, 2: 0x08}[level] == TOS[level]
 
 
 @pytest.mark.parametrize("read", ["plan", "scenario"])

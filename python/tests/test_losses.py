@@ -3,14 +3,10 @@
 
 from __future__ import annotations
 
-import os
 import struct
-import subprocess
-import sys
 from pathlib import Path
 
-import keepon
-from helpers import apart
+from helpers import python_apart
 from keepon.linux import losses, namespaces
 from keepon.linux.link import netlink
 
@@ -36,12 +32,7 @@ exec "$@"
 
 
 def test_queues_what_is_built_on_it_and_the_namespace_are_seen() -> None:
-    done = subprocess.run(
-        [*apart(SCRIPT), sys.executable, "-S", "-c", CHECK],
-        env={**os.environ, "PYTHONPATH": str(Path(keepon.__file__).parents[1])},
-        capture_output=True, text=True, check=False, timeout=60,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    done = python_apart(SCRIPT, CHECK)
     queue, built, namespace = done.stdout.splitlines()
     assert queue == (
         "card has a queueing discipline of its own (pfifo), which would be lost; take it away with"
@@ -89,12 +80,7 @@ for each in above("card"):
 
 
 def test_what_other_namespaces_have_on_it_is_seen() -> None:
-    done = subprocess.run(
-        [*apart(ELSEWHERE), sys.executable, "-S", "-c", ABOVE],
-        env={**os.environ, "PYTHONPATH": str(Path(keepon.__file__).parents[1])},
-        capture_output=True, text=True, check=False, timeout=60,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    done = python_apart(ELSEWHERE, ABOVE)
     assert done.stdout.splitlines() == [
         "mac0 (in the network namespace of process CONTAINER, sleep)",
         "mac1 (in a network namespace without name and process)",

@@ -5,14 +5,8 @@ as it was when the device has gone; on interfaces of a network namespace of its 
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
-import keepon
 import pytest
-from helpers import apart
+from helpers import RUN, python_apart
 from test_carried import NEW, SET
 
 AT_ONCE = """
@@ -83,12 +77,7 @@ def taken(more: str, reached: tuple[str, ...], mtu: int = 1500) -> tuple[list[st
     more or fewer than before; and what is refused.
     """
     setup = f"{AT_ONCE}{NEW}{SET}{DEFAULTS}{more}{ABOVE.format(mtu=mtu)}"
-    done = subprocess.run(
-        [*apart(f'{setup}exec "$@"'), sys.executable, "-S", "-c", CHECK, *reached],
-        env={**os.environ, "PYTHONPATH": str(Path(keepon.__file__).parents[1])},
-        capture_output=True, text=True, check=False, timeout=60,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    done = python_apart(setup + RUN, CHECK, *reached)
     return done.stdout.splitlines(), done.stderr.strip()
 
 
@@ -149,11 +138,7 @@ for found in (), (steps.TakeRoutes("card", "rt0"),):
         print(error)
 """
     setup = f"{NEW}ip link add whole type bridge\nip link set dev card master whole\n"
-    done = subprocess.run(
-        [*apart(f'{setup}exec "$@"'), sys.executable, "-S", "-c", script],
-        env={**os.environ, "PYTHONPATH": str(Path(keepon.__file__).parents[1])},
-        capture_output=True, text=True, check=True, timeout=60,
-    )  # fmt: skip
+    done = python_apart(setup + RUN, script)
     assert done.stdout.splitlines() == [
         "[]",
         "card is part of whole, to which its traffic would be lost: take it out with ip link set"
