@@ -128,7 +128,7 @@ void keepon_taprio_stepped_locked(struct keepon *keepon)
 		if (!error)
 			taprio->bridge = NULL;
 		else if (error == -KPN_EBUSY)
-			/* what is between is used next, and is right until then alone: not a cycle on */
+			/* what is between is used next, and right until then alone: not a cycle */
 			taprio->next->start_ns = start_ns;
 	} else {
 		return;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# More frames at once than the GENET of an emulated Raspberry Pi 4 has descriptors: each frame that the guest sends makes the
-# host flood it with FRAMES, in the host's time. Nobody takes them from the ring meanwhile: the thread that would gets no CPU.
-# What was counted is in /out.
+# More frames at once than the GENET of an emulated Raspberry Pi 4 has descriptors: each frame that
+# the guest sends makes the host flood it with FRAMES, in the host's time. The thread that takes
+# them from the ring has the CPU only while nothing else wants it. What was counted is in /out.
 . /lib/keepon/test.sh
 
 device=fd580000.ethernet

@@ -108,7 +108,8 @@ is "$(echoes 500 -s 1400)" 500 "echoes come back"
 ip netns exec ours ping -q -A -s 1400 -w 60 10.0.0.2 > /dev/null &
 sending=$!
 for slots in 64 4096 256; do
-	run "rings of $slots while frames are sent" ip netns exec ours ethtool -G eth0 rx $slots tx $slots
+	run "rings of $slots while frames are sent" \
+		ip netns exec ours ethtool -G eth0 rx "$slots" tx "$slots"
 	sleep 0.2
 done
 kill $sending

@@ -156,14 +156,16 @@ units=/etc/systemd/system
 mkdir -p $units/multi-user.target.wants $units/keepon@.service.d
 ln -s /lib/systemd/system/keepon@.service $units/multi-user.target.wants/keepon@eth0.service
 for name in eth0 eth1; do
-	printf '[Service]\nEnvironment="PYTHONPATH=%s"\n' /usr/lib/keepon/lib > $units/keepon-bind-$name.service
+	printf '[Service]\nEnvironment="PYTHONPATH=%s"\n' /usr/lib/keepon/lib \
+		> $units/keepon-bind-$name.service
 	ln -s $units/keepon-bind-$name.service $units/multi-user.target.wants
 	echo > $units/keepon@.service.d/keepon-bind-$name.conf
 done
 sed -i s,/usr/lib/keepon,/opt/keepon, $units/keepon-bind-eth1.service
 run "everything is removed" apt-get remove -y -q keepon keepon-tools keepon-dkms
-is "$(cd $units && echo *wants/keep* keepon*)" "multi-user.target.wants/keepon-bind-eth1.service keepon-bind-eth1.service keepon@.service.d" \
-	"units go, but of another keepon"
+is "$(cd $units && LC_ALL=C ls -d -- *wants/keep* keepon*)" "keepon-bind-eth1.service
+keepon@.service.d
+multi-user.target.wants/keepon-bind-eth1.service" "units go, but of another keepon"
 rm -r $units/multi-user.target.wants/keepon* $units/keepon*
 for kernel in $KERNELS; do
 	is "$(find /lib/modules/"$kernel" -name 'keepon*')" "" "no module is left for $kernel"
