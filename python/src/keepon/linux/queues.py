@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from keepon.errors import ConfigError
 from keepon.model.qdiscs import stations
 from keepon.model.qdiscs.tree import Tree
 from keepon.model.scenario import Scenario, Station
@@ -45,6 +46,9 @@ def queues_of(scenario: Scenario, station: Station, driver: str) -> Queues:
 
     A keepon device has 16 queues, one for each class by its number. Others may have few: streams'
     classes take the first of them, in order, and one more has everything else.
+
+    Raises:
+        ConfigError: SO_PRIORITY has too few values for the station's classes.
     """
     tree = stations.tree_of(station)
     if tree is not None:
@@ -62,6 +66,12 @@ def queues_of(scenario: Scenario, station: Station, driver: str) -> Queues:
         ptp = best_effort
     named = sorted({(stream.tc, stream.priority) for stream in streams})
     priority = {pair: PRIORITY_MAX - number for number, pair in enumerate(named)}
+    if len(named) > PRIORITY_MAX - (ptp != best_effort):
+        raise ConfigError(
+            f'station "{station.name}": its streams have {len(named)} pairs of traffic class and'
+            f" PCP, each of which needs a value of SO_PRIORITY (0 to {PRIORITY_MAX}, beside those"
+            " of PTP and of all else); give more of them the same priority"
+        )
     levels = {level: of_class[tc] for (tc, _), level in priority.items()}
     ptp_priority = None
     if ptp != best_effort:
@@ -71,6 +81,13 @@ def queues_of(scenario: Scenario, station: Station, driver: str) -> Queues:
     if driver == "keepon":
         apart = sorted({tc for tc in loads if tc != best_effort})
         load_priority = dict(zip(apart, [each for each in TOS if each not in levels], strict=False))
+        if len(load_priority) < len(apart):
+            raise ConfigError(
+                f'station "{station.name}": no SO_PRIORITY that IP makes of a type of service'
+                f" ({', '.join(map(str, TOS))}) is left for its loads of class"
+                f" {', '.join(str(tc) for tc in apart if tc not in load_priority)}; give them"
+                f" tc = {best_effort}, or that of another load"
+            )
         levels |= {level: tc for tc, level in load_priority.items()}
     return Queues(
         of_class,
