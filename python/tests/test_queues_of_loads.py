@@ -69,18 +69,83 @@ def test_a_load_whose_class_no_priority_is_left_for_is_refused() -> None:
     loads = "".join(map(LOAD.format, (0, 1, 2, 4)))
     scenario = loading.parse(text + loads, "loads.toml")
     planned = Planned(scenario, session.planned(scenario))
-    with pytest.raises(ConfigError, match=r'station "a": .* loads of class 4; give them tc = 7'):
+    with pytest.raises(ConfigError, match=r'station "a": .* loads of class 4; give them'):
         commands.export(planned)
 
 
 def test_streams_of_more_pairs_than_there_are_priorities_are_refused() -> None:
-    streams = "".join(
-        LOADS[LOADS.index("[[stream]]") :].replace('"S0"', f'"T{number}"')
-        + f"priority = {number % 8}\n"
-        for number in range(16)
-    ).replace("tc = 3", "tc = {}").format(*[3] * 8, *[4] * 8)
+    streams = (
+        "".join(
+            LOADS[LOADS.index("[[stream]]") :].replace('"S0"', f'"T{number}"')
+            + f"priority = {number % 8}\n"
+            for number in range(16)
+        )
+        .replace("tc = 3", "tc = {}")
+        .format(*[3] * 8, *[4] * 8)
+    )
     text = LOADS[: LOADS.index("[[stream]]")].replace("{ tc = 3 }", "{ tc = 3 }, { tc = 4 }")
     scenario = loading.parse(text + streams, "streams.toml")
     planned = Planned(scenario, session.planned(scenario))
     with pytest.raises(ConfigError, match=r"have 16 pairs of traffic class and PCP"):
         commands.export(planned)
+
+
+BEHIND_ETF = """schema = "keepon.scenario/1"
+name = "behind-etf"
+duration_s = 0.05
+link = [{{ ends = ["a", "b"] }}]
+[sync]
+mode = "none"
+[[station]]
+name = "a"
+{station}
+[[station]]
+name = "b"
+driver = "standard"
+"""
+STREAM = LOADS[LOADS.index("[[stream]]") :]
+
+
+def exported(text: str) -> list[str]:
+    scenario = loading.parse(text, "loads.toml")
+    planned = Planned(scenario, session.planned(scenario))
+    return commands.export(planned).files["a.sh"].splitlines()
+
+
+def test_etf_is_in_front_of_the_queue_of_the_streams_whatever_its_number() -> None:
+    """tc reads 100:10 as child 16."""
+    station = (
+        'driver = "keepon"\nrelease = "etf"\n'
+        'keepon.classes = [{ tc = 9 }, { tc = 15 }, { tc = 8, slots = "rest" }]'
+    )
+    text = BEHIND_ETF.format(station=station) + STREAM.replace("tc = 3", "tc = 9")
+    text += STREAM.replace("tc = 3", "tc = 15").replace('"S0"', '"S1"').replace("400_", "500_")
+    parents = [line.split()[6] for line in exported(text) if "etf clockid" in line]
+    assert parents == ["100:a", "100:10"]
+
+
+@pytest.mark.parametrize(
+    ("station", "load_tc"),
+    [
+        ('driver = "launchtime"', 3),
+        ('driver = "standard"', 3),
+        ('driver = "keepon"\nrelease = "etf"\nkeepon.classes = [{ tc = 3, slots = "rest" }]', 3),
+    ],
+)
+def test_a_load_that_etf_would_drop_is_refused(station: str, load_tc: int) -> None:
+    text = BEHIND_ETF.format(station=station) + STREAM.replace("400_000", "700_000")
+    reason = f'station "a": loads of class {load_tc} share a class with streams that etf is in'
+    with pytest.raises(ConfigError, match=reason):
+        exported(text + LOAD.format(load_tc))
+
+
+@pytest.mark.parametrize(("load_tc", "map_"), [(3, [0, 1, 0, 1]), (5, [0, 1, 1, 1])])
+def test_all_else_has_a_queue_of_its_own_beside_a_load_in_the_class_of_streams(
+    load_tc: int, map_: list[int]
+) -> None:
+    """A sleeping sender has no etf: the load is in its queue, all else is not."""
+    text = BEHIND_ETF.format(station='driver = "standard"\nrelease = "sleep"') + STREAM
+    (line,) = [line for line in exported(text + LOAD.format(load_tc)) if " mqprio " in line]
+    words = line.split()
+    chosen = list(map(int, words[words.index("map") + 1 : words.index("queues")]))
+    assert [chosen[15], chosen[0], chosen[6], chosen[7]] == map_

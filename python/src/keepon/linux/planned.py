@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from keepon.linux.queues import Queues, queues_of
+from keepon.linux.queues import Queues, is_behind_etf, queues_of
 from keepon.model.hosts import etf_delta_ns
 from keepon.model.plan import Plan
 from keepon.model.qdiscs.words import commands
@@ -187,13 +187,12 @@ def queue_commands(guest: Guest, station: Station) -> Iterator[str]:
         f"{tc} qdisc add dev {device} root handle 100: mqprio num_tc {queues.count} map {chosen}"
         f" queues {numbers} hw 0"
     )
-    release = "etf" if driver != "keepon" and station.release == "txtime" else station.release
-    if release != "etf":
+    if not is_behind_etf(station, driver):
         return
     delta_ns = etf_delta_ns(station)
     offload = " offload" if driver == "launchtime" else ""
     for queue in sorted(queues.of_class.values()):
-        yield (
-            f"{tc} qdisc replace dev {device} parent 100:{queue + 1} "
+        yield (  # tc reads the numbers of classes in hexadecimal
+            f"{tc} qdisc replace dev {device} parent 100:{queue + 1:x} "
             f"etf clockid CLOCK_TAI delta {delta_ns}{offload} skip_sock_check"
         )

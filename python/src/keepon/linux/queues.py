@@ -53,17 +53,28 @@ def queues_of(scenario: Scenario, station: Station, driver: str) -> Queues:
     tree = stations.tree_of(station)
     if tree is not None:
         return _of_tree(scenario, station, tree)
+    etf = is_behind_etf(station, driver)
     streams = [stream for stream in scenario.stream if stream.talker == station.name]
     classes = sorted({stream.tc for stream in streams})
     loads = [load.tc for load in scenario.load if load.talker == station.name]
     if driver == "keepon":
         of_class = {tc: tc for tc in classes}
-        best_effort = _rest_class(station, classes)
+        best_effort = _rest_class(station, classes if etf else [], classes)
         ptp = scenario.sync.tc if scenario.sync.by_ptp else best_effort
+        of_load = {tc: tc for tc in loads}
     else:
         of_class = {tc: queue for queue, tc in enumerate(classes)}
-        best_effort = of_class.get(loads[0], len(classes)) if loads else len(classes)
-        ptp = best_effort
+        best_effort = ptp = len(classes)
+        of_load = {tc: of_class.get(tc, best_effort) for tc in loads}
+    all_else = "PTP" if scenario.sync.by_ptp else "all else"
+    without_txtime = {queue: f"loads of class {tc}" for tc, queue in of_load.items()}
+    without_txtime[ptp] = all_else
+    dropped = [what for queue, what in without_txtime.items() if queue in of_class.values()]
+    if etf and dropped:
+        raise ConfigError(
+            f'station "{station.name}": {" and ".join(dropped)} share a class with streams that'
+            " etf is in front of, which drops what has no txtime; give them another tc"
+        )
     named = sorted({(stream.tc, stream.priority) for stream in streams})
     priority = {pair: PRIORITY_MAX - number for number, pair in enumerate(named)}
     if len(named) > PRIORITY_MAX - (ptp != best_effort):
@@ -77,25 +88,23 @@ def queues_of(scenario: Scenario, station: Station, driver: str) -> Queues:
     if ptp != best_effort:
         ptp_priority = PRIORITY_MAX - len(named)
         levels[ptp_priority] = ptp
-    load_priority: dict[int, int] = {}
-    if driver == "keepon":
-        apart = sorted({tc for tc in loads if tc != best_effort})
-        load_priority = dict(zip(apart, [each for each in TOS if each not in levels], strict=False))
-        if len(load_priority) < len(apart):
-            raise ConfigError(
-                f'station "{station.name}": no SO_PRIORITY that IP makes of a type of service'
-                f" ({', '.join(map(str, TOS))}) is left for its loads of class"
-                f" {', '.join(str(tc) for tc in apart if tc not in load_priority)}; give them"
-                f" tc = {best_effort}, or that of another load"
-            )
-        levels |= {level: tc for tc, level in load_priority.items()}
+    apart = sorted(tc for tc, queue in of_load.items() if queue != best_effort)
+    load_priority = dict(zip(apart, [each for each in TOS if each not in levels], strict=False))
+    if len(load_priority) < len(apart):
+        raise ConfigError(
+            f'station "{station.name}": no SO_PRIORITY that IP makes of a type of service'
+            f" ({', '.join(map(str, TOS))}) is left for its loads of class"
+            f" {', '.join(str(tc) for tc in apart if tc not in load_priority)}; give them that of"
+            " another load"
+        )
+    levels |= {level: of_load[tc] for tc, level in load_priority.items()}
     return Queues(
         of_class,
         priority,
         ptp_priority,
         load_priority,
         tuple(levels.get(level, best_effort) for level in range(PRIORITIES)),
-        max(best_effort, ptp, *of_class.values(), *load_priority, 0) + 1,
+        max(best_effort, ptp, *of_class.values(), *of_load.values()) + 1,
         best_effort,
     )
 
@@ -126,12 +135,17 @@ def _of_tree(scenario: Scenario, station: Station, tree: Tree) -> Queues:
     )
 
 
-def _rest_class(station: Station, streams: list[int]) -> int:
-    """The class of best effort at a keepon station: one that has what no stream needs. If there is
-    none, one without slots, so that nothing takes the slots of streams.
+def is_behind_etf(station: Station, driver: str) -> bool:
+    """Whether etf is in front of the streams' queues, where the station has no commands of tc."""
+    return station.release == "etf" or (station.release == "txtime" and driver != "keepon")
+
+
+def _rest_class(station: Station, closed: list[int], streams: list[int]) -> int:
+    """The class of best effort at a keepon station: one that has what no stream needs, and is not
+    closed. If there is none, one without slots, so that nothing takes the slots of streams.
     """
     entries = station.keepon.classes
-    rest = [entry.tc for entry in entries if entry.slots == "rest"]
+    rest = [entry.tc for entry in entries if entry.slots == "rest" and entry.tc not in closed]
     late = [entry.tc for entry in entries if entry.late == "reschedule" and entry.tc not in streams]
     named = {entry.tc for entry in entries} | set(streams)
     unnamed = [tc for tc in range(PRIORITIES) if tc not in named]
