@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The columns of the Mitsubishi paper's tables 8 to 11 by Linux's own code in a guest: nothing, its
+qdiscs with etf's offload and without, keepon's gates; UDP and TCP beside each. The table goes to
+out/measured, the whole of it to docs/timed-studies.md. Rescheduling is not in Linux; the simulator
+has it.
+"""
+
+from __future__ import annotations
+
+import statistics
+
+import pytest
+from keepon.vm import get_kernel, offered_families
+from published_ways import STREAMS, Outcome, outcome, run, share_bps, write_table
+
+pytestmark = [pytest.mark.vm, pytest.mark.soak]
+
+RATE_BPS = 100_000_000
+BYTE_NS = 80
+FRAMES, LOAD_S = 1500, 2
+WAYS = {
+    "plain": "nothing",
+    "launchtime": "txtime-assist, etf offloaded",
+    "software": "txtime-assist, etf not offloaded",
+    "keepon": "taprio on keepon",
+}
+MOST_OFFLOADED_NS = 48  # mitsubishi.table8, peak to peak
+HEAD = (
+    "way and load",
+    *(f"{name}, ns" for name in ("TC0 from its period", "TC1 from its", "distance from 300 us")),
+    "sent of each", "load, Mb/s", "etf: dropped (expired)", "RTOs, sent again",
+)  # fmt: skip
+
+
+def ends(values_ps: list[int]) -> str:
+    """Least to most, and the mean."""
+    least, most, mean = min(values_ps), max(values_ps), statistics.mean(values_ps)
+    return f"{round(least / 1000)} to {round(most / 1000)} ({round(mean / 1000)})"
+
+
+def row(way: str, load: str, found: Outcome) -> str:
+    cells = [
+        f"{WAYS[way]}, {load.upper()}",
+        *(ends(found.deviations_ps(stream)) for stream in STREAMS),
+        ends(found.apart_ps()),
+        ", ".join(str(found.sent[stream]) for stream in STREAMS),
+        f"{found.load_bps / 1e6:.2f}",
+        f"{found.dropped} ({found.expired})",
+        f"{found.timeouts}, {found.retransmits}" if load == "tcp" else "-",
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def peak_to_peak_ns(found: Outcome) -> float:
+    return (
+        max(
+            max(values) - min(values)
+            for values in (found.deviations_ps(stream) for stream in STREAMS)
+        )
+        / 1000
+    )
+
+
+@pytest.mark.parametrize("family", offered_families())
+def test_the_published_columns(family: str) -> None:
+    found = {
+        (way, load): outcome(run(family, way, RATE_BPS, FRAMES, load, LOAD_S))
+        for way in WAYS
+        for load in ("udp", "tcp")
+    }
+    lines = [
+        f"Kernel {get_kernel(family).version}, {RATE_BPS // 10**6} Mb/s, {FRAMES} frames of each"
+        f" stream, {LOAD_S} s of load; TC2 has room for"
+        f" {share_bps(RATE_BPS, 'udp') / 1e6:.2f} Mb/s of UDP and"
+        f" {share_bps(RATE_BPS, 'tcp') / 1e6:.2f} of TCP.",
+        "",
+        f"| {' | '.join(HEAD)} |",
+        f"|{'---|' * len(HEAD)}",
+        *(row(*case, outcome_) for case, outcome_ in found.items()),
+    ]
+    write_table(f"columns-{family}", lines)
+    for load in ("udp", "tcp"):
+        keepon, offloaded, software = (
+            found[way, load] for way in ("keepon", "launchtime", "software")
+        )
+        assert keepon.sent == dict.fromkeys(STREAMS, FRAMES)
+        assert peak_to_peak_ns(keepon) <= BYTE_NS
+        assert keepon.load_bps >= 0.98 * share_bps(RATE_BPS, load)
+        assert peak_to_peak_ns(offloaded) <= MOST_OFFLOADED_NS
+        # timers of the CPU do what the card's clock does not
+        assert peak_to_peak_ns(software) > MOST_OFFLOADED_NS
+        # and the qdiscs keep what they keep from the streams: without, load goes before them
+        assert peak_to_peak_ns(found["plain", load]) > 10 * peak_to_peak_ns(software)
