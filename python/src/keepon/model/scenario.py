@@ -147,8 +147,8 @@ class Load(Table):
     congestion: Literal["cubic", "reno"] = "cubic"
     """Congestion control of kind "tcp"."""
     tc: Annotated[int, Whole(0, 15)] = 7
-    """Traffic class at the talker; with driver keepon one with `slots = "rest"`, a list, or streams
-    of its own."""
+    """Traffic class at the talker; with driver keepon one with `slots = "rest"` or a list, and not
+    that of a stream (unless `release` is "sleep"), whose frames would wait behind it."""
     priority: Annotated[int, Whole(0, 7)] = 0
     """Queue in bridges and PCP of the frames. Where it meets streams it must not be theirs at a
     port with gates, and must be lower than theirs at a port without."""

@@ -13,6 +13,7 @@ import math
 from dataclasses import dataclass
 
 from keepon.errors import ConfigError
+from keepon.model.scenario import Load
 from keepon.model.wire import PREAMBLE_BYTES, PS_PER_NS, byte_time_ps, ceil_ns, wire_time_ps
 from keepon.planner.network.flows import Flow
 from keepon.planner.network.ground import Ground
@@ -177,6 +178,7 @@ def _refuse_loads(ground: Ground) -> None:
             if leg.here in ground.bridges:
                 planned.setdefault((leg.here, leg.there), []).append(flow)
     for index, load in ground.scenario.best_effort():
+        _refuse_shared_class(ground, index, load)
         path = ground.topology.shortest(load.talker, load.listener)
         for here, there in itertools.pairwise(path[1:]):
             for flow in planned.get((here, there), []):
@@ -192,6 +194,27 @@ def _refuse_loads(ground: Ground) -> None:
                         f" be {allowed} {flow.stream.priority}, the priority of stream"
                         f' "{flow.stream.id}" on the link "{here}" to "{there}"; choose a lower one'
                     )
+
+
+def _refuse_shared_class(ground: Ground, index: int, load: Load) -> None:
+    """Of a keepon device each class has one queue, in order: best effort that waits for a slot
+    stops it, and frames behind it come too late for theirs.
+    """
+    station = ground.stations[load.talker]
+    if not station.is_slotted or station.station.release == "sleep":
+        return
+    for stream in ground.scenario.stream:
+        if stream.talker == load.talker and stream.tc == load.tc:
+            rest = [entry.tc for entry in station.station.keepon.classes if entry.slots == "rest"]
+            raise ConfigError(
+                f'key `load[{index}].tc` (load "{load.id}") = {load.tc}: must not be the class of'
+                f' stream "{stream.id}", which would wait behind it in the queue they share; choose'
+                + (
+                    f" {rest[-1]}"
+                    if rest and rest[-1] != load.tc
+                    else ' a class with slots = "rest"'
+                )
+            )
 
 
 def proof(ground: Ground, limits: Limits | None = None) -> Proof | None:
