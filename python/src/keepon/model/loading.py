@@ -24,6 +24,7 @@ from keepon.model.wire import byte_time_ps
 
 Model = TypeVar("Model", bound=BaseModel)
 _ID_KEYS = ("id", "name")
+_EXAMPLE = "examples/habitat.toml"
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -199,9 +200,7 @@ def parse(text: str, source: str) -> Scenario:
     Raises:
         ConfigError: one sentence on the first thing that is wrong.
     """
-    scenario = parse_as(
-        text, source, Scenario, SCENARIO_SCHEMA, "scenario", "examples/habitat.toml"
-    )
+    scenario = parse_as(text, source, Scenario, SCENARIO_SCHEMA, "scenario", _EXAMPLE)
     check(scenario, source)
     return launchtime.with_advances(scenario)
 
@@ -244,11 +243,30 @@ def parse_as(
         raise problem(
             source, "schema", declared, f'must be "{schema}"; this version reads no other'
         )
+    return _validated(document, source, model, example)
+
+
+def _validated(document: dict[str, Any], source: str, model: type[Model], example: str) -> Model:
     try:
         return model.model_validate(document)
     except ValidationError as error:
         first = _first_error(document, error.errors())
         raise _sentence(source, document, first, model, example) from None
+
+
+def of_document(document: dict[str, Any], source: str) -> Scenario:
+    """Scenario from what `Scenario.effective` gave, as results hold it.
+
+    Args:
+        document: its tables.
+        source: what to call it in messages.
+
+    Raises:
+        ConfigError: one sentence on the first thing that is wrong.
+    """
+    scenario = _validated(document, source, Scenario, _EXAMPLE)
+    check(scenario, source)
+    return scenario
 
 
 def read_text(path: Path) -> str:
