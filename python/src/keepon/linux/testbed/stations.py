@@ -16,6 +16,8 @@ from typing import Any
 from keepon.errors import EnvironmentProblemError
 from keepon.linux import hold
 from keepon.linux.apply import journal
+from keepon.linux.apply.needs import check_scheduler
+from keepon.linux.apply.steps import kind_of
 from keepon.linux.link import commands
 from keepon.linux.testbed import machine
 from keepon.linux.testbed.job import StationJob
@@ -66,6 +68,8 @@ class Station:
             EnvironmentProblemError: it is not there, or something else uses it.
         """
         home, name = self.job.home, self.job.interface
+        for kind in dict.fromkeys(map(kind_of, self.job.queues)):
+            check_scheduler(kind)
         try:
             (found,) = told(home, "link", "show", "dev", name)
         except CommandFailedError as error:
