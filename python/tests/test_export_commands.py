@@ -114,6 +114,20 @@ def test_plans_that_do_not_hold_are_refused(
     assert not out.exists()
 
 
+def test_the_command_of_a_remedy_can_be_pasted(
+    habitat: Planned, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    """Whatever is in the names of the files."""
+    plan, source = tmp_path / "my plan;ü.json", tmp_path / "it's mine.toml"
+    plan.write_text(json.dumps({**habitat.plan, "scenario": "other"}))
+    source.write_text(HABITAT.read_text())
+    words = (source, "--plan", plan, "--format", "dot", "--out", tmp_path / "out")
+    assert keepon(monkeypatch, *words) == EXIT_INPUT
+    said = capsys.readouterr().err.partition("plan again with ")[2]
+    assert shlex.split(said) == ["keepon", "plan", str(source), "--out", str(plan)]
+
+
 def test_a_changed_gate_is_noticed(
     habitat: Planned,
     tmp_path: Path,

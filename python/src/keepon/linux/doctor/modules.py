@@ -9,8 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from keepon.errors import shell_word
 from keepon.linux.doctor import schedulers
-from keepon.linux.doctor.checks import NOTE, OK, PROBLEM, UNKNOWN, Answer, Named, shell_word
+from keepon.linux.doctor.checks import NOTE, OK, PROBLEM, UNKNOWN, Answer, Named
 from keepon.linux.doctor.tree import Tree, unpacked
 
 NEEDED = ("keepon", "keepon_native")
