@@ -16,6 +16,7 @@ from typing import Any, TextIO, cast
 
 from keepon.errors import ConfigError, EnvironmentProblemError, TraceError, one_line
 from keepon.model import hidden, schemacheck
+from keepon.model.lines import DIGITS_MAX
 
 RESULT_FILE = "result.json"
 PLAN_FILE = "plan.json"
@@ -36,10 +37,24 @@ def finite(text: str) -> float:
     return value
 
 
+def whole(text: str) -> int:
+    """A whole number of a JSON file.
+
+    Raises:
+        ValueError: it has more digits than one that Python converts.
+    """
+    if len(text) > DIGITS_MAX:
+        raise ValueError(f"{one_line(text, 20)} has more than {DIGITS_MAX} digits")
+    return int(text)
+
+
 def _parsed(path: Path) -> Any:
     try:
         return json.loads(
-            path.read_text(encoding="utf-8-sig"), parse_float=finite, parse_constant=finite
+            path.read_text(encoding="utf-8-sig"),
+            parse_int=whole,
+            parse_float=finite,
+            parse_constant=finite,
         )
     except OSError as error:
         raise TraceError(
