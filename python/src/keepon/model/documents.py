@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import json
 import math
-import tempfile
 from collections.abc import Container, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
-from typing import Any, TextIO, cast
+from typing import Any, TextIO
 
 from keepon.errors import ConfigError, EnvironmentProblemError, TraceError, one_line
 from keepon.model import hidden, schemacheck
@@ -162,23 +161,18 @@ def write_text(path: Path, text: str, remedy: str) -> None:
 
 @contextmanager
 def _replacing(path: Path, remedy: str) -> Iterator[TextIO]:
-    written: Path | None = None
+    hidden.take_away(path)
     try:
-        with tempfile.NamedTemporaryFile(
-            "w", dir=path.parent, prefix=f".{path.name}.", encoding="utf-8", delete=False
-        ) as handle:
-            written = Path(handle.name)
-            yield cast(TextIO, handle)
-        written.chmod(0o644)
-        written.replace(path)
-        written = None
+        with hidden.beside(path) as work:
+            draft = work / path.name
+            with draft.open("w", encoding="utf-8") as handle:
+                yield handle
+            draft.chmod(0o644)
+            draft.replace(path)
     except OSError as error:
         raise EnvironmentProblemError(
             f"{path}: cannot be written ({error.strerror}); {remedy}"
         ) from error
-    finally:
-        if written is not None:
-            written.unlink(missing_ok=True)
 
 
 def json_schema(name: str) -> dict[str, Any]:
