@@ -91,6 +91,12 @@ def test_a_dry_run_shows_every_command(folder: Path) -> None:
             "option --rollback = 0: must be above 0 and at most 3600 seconds",
         ),
         (["--station", "controller", "--iface", "lo", "--json"], "option --json: is for --dry-run"),
+        (["--confirm"], "argument PLAN: has no use with option --confirm; leave one of the two"),
+        (["--boot", "cell"], "argument PLAN: has no use with option --boot; leave one of"),
+        (
+            ["--iface", "lo", "--yes", "--rollback", "60"],
+            "option --rollback: has no use with option --yes",
+        ),
     ],
 )
 def test_what_is_not_right_is_refused_in_one_sentence(
@@ -108,6 +114,21 @@ def test_a_scenario_that_is_not_beside_its_plan_must_be_named(folder: Path, tmp_
     done = keepon(*words)
     assert done.returncode == 2 and "option --scenario: is missing" in done.stderr
     assert keepon(*words, "--scenario", CELL).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["apply", "--boot", "cell", "--iface", "lo"], "option --iface: has no use with"),
+        (["apply", "--boot", "cell", "--confirm"], "option --boot: has no use with"),
+        (["apply", "--confirm", "--yes", "--iface", "lo"], "option --yes: has no use with"),
+        (["unapply", "lo", "--boot", "cell"], "argument IFACE: has no use with option --boot"),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(words: list[str], sentence: str) -> None:
+    done = keepon(*words)
+    assert done.returncode == 2
+    assert sentence in done.stderr and done.stderr.count("\n") == 1
 
 
 def test_nothing_to_put_back_or_to_confirm_is_said() -> None:

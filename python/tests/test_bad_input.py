@@ -84,7 +84,8 @@ def test_instances_that_once_crashed_are_refused(refused: Any, name: str, expect
 
 
 @pytest.mark.parametrize(
-    "value", ["1e-999999999", "NaN", "-Infinity", "1e99", '"x"', "true", "9" * 400]
+    "value",
+    ["1e-999999999", "NaN", "-Infinity", "1e99", '"x"', "true", "9" * 400, "9" * 5_000],
 )
 def test_numbers_of_instances_that_no_computer_holds_are_refused(
     refused: Any, tmp_path: Path, value: str
@@ -92,7 +93,8 @@ def test_numbers_of_instances_that_no_computer_holds_are_refused(
     text = (CASES / "part-inf.json").read_text(encoding="utf-8").replace("1e999", "0")
     path = tmp_path / "instance.json"
     path.write_text(text.replace('"slot_us": 2', f'"slot_us": {value}'), encoding="utf-8")
-    assert "instance.json" in refused("partition", path, "--out", "answers.json")
+    told = refused("partition", path, "--out", "answers.json")
+    assert "instance.json" in told and "sys.set_int" not in told
 
 
 _DEEP = "[" * 100_000 + "]" * 100_000
@@ -102,13 +104,16 @@ _DEEP = "[" * 100_000 + "]" * 100_000
     ("text", "expected"),
     [
         (f'schema = "keepon.scenario/1"\nx = {_DEEP[95_000:105_000]}\n', "nested too deeply"),
-        (f'schema = "keepon.scenario/1"\nseed = {"9" * 5_000}\n', "shorten that number"),
+        (f'schema = "keepon.scenario/1"\n\nseed = {"9" * 5_000}\n',
+         ":3: key `seed` = a number of 5000 digits: must have 4300 at most; shorten that number"),
+        (f'schema = "keepon.scenario/1"\n[[stream]]\nid = "F1"\nx = [1, -{"9_" * 4_399}9]\n',
+         ":4: key `stream[0].x[1]` = a number of 4400 digits: must have 4300 at most"),
         ('schema = "keepon.scenario/1"\nname = "a\\nb\\u0007c"\n', 'key `name` = "a b c": must be'),
         (f'schema = "keepon.scenario/1"\nname = "{"x" * 5_000}"\n',
         'xxx...: must be 1 to 64 letters'),
         (f'schema = "{"y" * 5_000}"\n', "key `schema` = "),
     ],
-    ids=["deep", "long-number", "control", "long-name", "long-schema"],
+    ids=["deep", "long-number", "long-in-list", "control", "long-name", "long-schema"],
 )  # fmt: skip
 def test_what_is_wrong_with_a_scenario_is_told_in_a_line(
     refused: Any, tmp_path: Path, text: str, expected: str

@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 from doctor_trees import GOOD, SYNCHRONISED, UNSEEN, Machine, good_machine
-from keepon.errors import ConfigError, EnvironmentProblemError
+from keepon.errors import ConfigError, EnvironmentProblemError, shell_word
 from keepon.linux import bind, survey
 from keepon.linux.doctor import cards, command, measured
 from keepon.linux.doctor.asked import Card, Clock, Eee, Pause, Stamping, ask
-from keepon.linux.doctor.checks import Check, Unseen, shell_word
+from keepon.linux.doctor.checks import Check, Unseen
 from keepon.linux.doctor.tree import NET
 
 ROOT = Path(__file__).parents[2]

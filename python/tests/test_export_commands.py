@@ -6,12 +6,15 @@ links' readers.
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import re
 import shlex
+import signal
 import struct
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +36,7 @@ from keepon.linux import ptpconfig
 from keepon.linux.link import options
 from keepon.linux.link.slots import list_text, slots_of_classes
 from keepon.linux.queues import queues_of
-from keepon.model import loading
+from keepon.model import documents, hidden, loading
 from keepon.planner.verify import problems
 
 THREE = ROOT / "examples" / "three-stations.toml"
@@ -112,6 +115,20 @@ def test_plans_that_do_not_hold_are_refused(
     said = capsys.readouterr().err
     assert re.search(sentence, said) and said.count("\n") == 1
     assert not out.exists()
+
+
+def test_the_command_of_a_remedy_can_be_pasted(
+    habitat: Planned, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    """Whatever is in the names of the files."""
+    plan, source = tmp_path / "my plan;ü.json", tmp_path / "it's mine.toml"
+    plan.write_text(json.dumps({**habitat.plan, "scenario": "other"}))
+    source.write_text(HABITAT.read_text())
+    words = (source, "--plan", plan, "--format", "dot", "--out", tmp_path / "out")
+    assert keepon(monkeypatch, *words) == EXIT_INPUT
+    said = capsys.readouterr().err.partition("plan again with ")[2]
+    assert shlex.split(said) == ["keepon", "plan", str(source), "--out", str(plan)]
 
 
 def test_a_changed_gate_is_noticed(
@@ -278,11 +295,15 @@ def test_a_failed_write_leaves_what_was_there(
     command.run(HABITAT, plan_file, "yang", out)
     before = {path.name: path.read_bytes() for path in out.iterdir()}
 
-    def full(*_: object, **__: object) -> int:
-        raise OSError(28, "No space left on device")
+    opened = Path.open
+
+    def full(path: Path, mode: str = "r", *more: Any, **named: Any) -> Any:
+        if "w" in mode:
+            raise OSError(28, "No space left on device")
+        return opened(path, mode, *more, **named)
 
     with monkeypatch.context() as patched:
-        patched.setattr(Path, "write_text", full)
+        patched.setattr(Path, "open", full)
         for name, place in (("yang", out), ("dot", tmp_path / "net.dot")):
             with pytest.raises(EnvironmentProblemError, match="No space left on device"):
                 command.run(HABITAT, plan_file, name, place, force=True)
@@ -299,7 +320,7 @@ def test_a_failed_exchange_brings_the_earlier_export_back(
     real = Path.replace
 
     def second_fails(self: Path, target: Path) -> Path:
-        if target == out and self.name != "old":
+        if target == out and self.name != hidden.EARLIER:
             raise OSError(5, "Input/output error")
         return real(self, target)
 
@@ -309,6 +330,34 @@ def test_a_failed_exchange_brings_the_earlier_export_back(
             command.run(HABITAT, plan_file, "tsntool", out, force=True)
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "plan.json"]
+
+
+@pytest.mark.parametrize("name", ["yang", "dot"])
+def test_what_a_killed_export_left_is_taken_away_by_the_next(
+    name: str, plan_file: Path, tmp_path: Path
+) -> None:
+    """A plan's file is written the same way."""
+    out = tmp_path / "out"
+    for place, again in (
+        (out, lambda: command.run(HABITAT, plan_file, name, out, force=True)),
+        (plan_file, lambda: documents.write(plan_file, json.loads(plan_file.read_text()))),
+    ):
+        killed = multiprocessing.get_context("fork").Process(target=_killed_in, args=(again,))
+        killed.start()
+        killed.join()
+        assert killed.exitcode == -signal.SIGKILL
+        (left,) = tmp_path.glob(".*")
+        assert left.name.startswith(f".{place.name}.")
+        again()
+        assert list(tmp_path.glob(".*")) == []
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "plan.json"]
+
+
+def _killed_in(work: Callable[[], object]) -> None:
+    """Before what was written takes its place."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Path, "replace", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+        work()
 
 
 def test_json_says_what_was_written(

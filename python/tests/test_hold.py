@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -73,3 +75,40 @@ def test_one_that_is_set_up_is_refused_and_not_held(folder: Path) -> None:
 def test_what_is_not_there_is_not_held(folder: Path) -> None:
     assert hold.hold("none0") is None
     assert not folder.exists()
+
+
+def test_locks_of_interfaces_that_are_gone_do_not_stay(folder: Path) -> None:
+    """Nor does one vanish that somebody has, or a file that is no lock."""
+    with hold.holding("lo"):
+        (own,) = folder.iterdir()
+        gone, run, journal = (folder / name for name in ("1.2.lock", "run-x.lock", "1.2.json"))
+        for path in (gone, run, journal):
+            path.touch()
+        other = journals.lock_file(run)
+        assert other is not None
+        assert {own, run, journal} == set(folder.iterdir())
+        assert journals.lock_file(own) is None
+    last = journals.lock_file(folder / "3.4.lock")
+    assert last is not None
+    assert {"run-x.lock", "1.2.json", "3.4.lock"} == {path.name for path in folder.iterdir()}
+    for handle in (other, last):
+        os.close(handle)
+
+
+def test_a_lock_that_is_taken_away_as_it_is_opened_is_made_again(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, flock = folder / "1.2.lock", fcntl.flock
+    taken: list[int] = []
+
+    def after_the_sweep(handle: int, how: int) -> None:
+        if not taken:
+            path.unlink()
+        taken.append(handle)
+        flock(handle, how)
+
+    monkeypatch.setattr(journals.fcntl, "flock", after_the_sweep)
+    held = journals.lock_file(path)
+    assert held is not None and len(taken) == 2
+    assert os.fstat(held).st_ino == path.stat().st_ino, "another command could have it, too"
+    os.close(held)

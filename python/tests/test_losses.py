@@ -42,6 +42,13 @@ def test_queues_what_is_built_on_it_and_the_namespace_are_seen() -> None:
     assert 'argument NAME = "card": is in a network namespace' in namespace
 
 
+def test_what_takes_it_away_can_be_pasted() -> None:
+    """The kernel takes an interface of any name without blanks."""
+    odd = "a;$b"
+    done = python_apart(SCRIPT.replace("card", f"'{odd}'"), CHECK.replace('"card"', f'"{odd}"'))
+    assert done.stdout.splitlines()[0].endswith("take it away with tc qdisc del dev 'a;$b' root")
+
+
 ELSEWHERE = """
 ip link add card type veth peer name other
 ip link set dev card up

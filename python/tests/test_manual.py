@@ -80,6 +80,12 @@ def test_every_command_and_option_is_in_the_page(folder: Path) -> None:
             assert " ".join(told.split()) in text, (path, term)
 
 
+def test_a_synopsis_says_once_what_may_be_left_out(folder: Path) -> None:
+    text = shown(folder / "keepon.8")
+    assert "doctor [OPTIONS] [IFACE]" in text
+    assert "[[IFACE]]" not in text
+
+
 def test_what_help_prints_is_in_the_page(folder: Path) -> None:
     """Options as the command itself prints them, whatever made the page."""
     text = shown(folder / "keepon.8")

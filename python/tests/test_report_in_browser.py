@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from browser import Browser
-from helpers import HABITAT, ROBOT_CELL, TWO_STATIONS
+from helpers import HABITAT, ROBOT_CELL, TWO_STATIONS, small_text
 from keepon.cli import session
 from keepon.model import loading
 from keepon.model.loading import parse
@@ -22,7 +22,7 @@ from keepon.studies.spread import Spread, read
 from keepon.studies.study import run as run_study
 
 LATE = '\n[[fault]]\nkind = "late-submit"\nnode = "talker"\nat_s = 0.35\nvalue_ns = 900_000\n'
-NAMES = ("habitat", "robot-cell", "gptp", "three-stations", "late", "nothing")
+NAMES = ("habitat", "robot-cell", "gptp", "three-stations", "late", "nothing", "long")
 WIDTHS = (400, 500, 640, 800, 1000, 1200, 1400, 1600, 1920)
 
 # Contrast of WCAG 2.1, of every element that has a text of its own and is seen.
@@ -62,6 +62,10 @@ CUT = """(() => {
     if (box.width && (box.right > innerWidth + 1 || box.left < -1))
       found.push(`${told(e)} from ${box.left} to ${box.right}`);
   }
+  for (const e of document.querySelectorAll('.network text:not(.count)')) {
+    const own = e.getBBox().width, room = e.parentNode.querySelector('rect').getBBox().width;
+    if (own > room) found.push(`${own} > ${room} ${told(e)}`);
+  }
   return found; })()"""
 
 # Plots without a curve within their axes, without size or without values beside an axis.
@@ -81,6 +85,9 @@ def write(folder: Path, name: str) -> None:
     texts["nothing"] = TWO_STATIONS.read_text().replace(
         "period_ns = 1_000_000", "period_ns = 1_000_000_000"
     )
+    texts["long"] = small_text()
+    for short, letters in (("a", "W"), ("b", "station-of-line."), ("br1", "MgOQ_0")):
+        texts["long"] = texts["long"].replace(f'"{short}"', f'"{(letters * 60)[:60]}"')
     if name in texts:
         scenario = parse(texts[name], name)
         few: dict[str, Any] = {"duration_s": 0.4}

@@ -6,14 +6,17 @@ each of them.
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
 from keepon.cli import session
-from keepon.errors import TraceError
+from keepon.errors import EnvironmentProblemError, TraceError
 from keepon.export import shell
 from keepon.export.stations import script
-from keepon.linux.apply import steps
+from keepon.linux.apply import needs, steps
+from keepon.linux.doctor import schedulers
+from keepon.linux.doctor.tree import Tree
 from keepon.linux.station import Machine, setup
 from keepon.model import loading
 
@@ -52,3 +55,78 @@ def test_a_document_that_has_no_steps_is_refused() -> None:
     for document in ({}, {"schema": "keepon.steps/2"}, [], {"schema": steps.STEPS_SCHEMA}):
         with pytest.raises(TraceError, match=r"no steps of keepon\.steps/1"):
             steps.of_document(document)  # type: ignore[arg-type]
+
+
+def _kernel(root: Path, dep: str | None, builtin: str | None, config: str = "") -> Tree:
+    folder = root / "lib/modules/6.1.0-x"
+    folder.mkdir(parents=True)
+    (root / "proc/sys/kernel").mkdir(parents=True)
+    (root / "proc/sys/kernel/osrelease").write_text("6.1.0-x\n")
+    for name, text in (("modules.dep", dep), ("modules.builtin", builtin)):
+        if text is not None:
+            (folder / name).write_text(text)
+    if config:
+        (folder / "config").write_text(config)
+    return Tree(root)
+
+
+DEP = "kernel/net/sched/sch_etf.ko.xz: kernel/x.ko\nsch_taprio.ko:\n"
+
+
+@pytest.mark.parametrize(
+    ("dep", "builtin", "config", "lacking"),
+    [
+        (DEP, "kernel/net/sched/sch_mqprio.ko\n", "", []),
+        (DEP, "kernel/net/sched/sch_mqprio_lib.ko\n", "", ["mqprio"]),
+        (DEP, "", "CONFIG_NET_SCH_MQPRIO=y\n", []),
+        (DEP, "", "CONFIG_NET_SCH_MQPRIO=m\n", ["mqprio"]),
+        (DEP, None, "", []),  # nobody knows
+        (None, None, "CONFIG_NET_SCH_MQPRIO=m\n", ["etf", "taprio"]),
+        (None, None, "", []),
+    ],
+)
+def test_queueing_disciplines_that_the_kernel_lacks_are_known_without_loading_them(
+    tmp_path: Path, dep: str | None, builtin: str | None, config: str, lacking: list[str]
+) -> None:
+    tree = _kernel(tmp_path, dep, builtin, config)
+    kinds = ("mqprio", "etf", "taprio", "pfifo")
+    assert [kind for kind in kinds if schedulers.lacks(tree, kind)] == lacking
+    for kind in lacking:
+        (tmp_path / "sys/module" / f"sch_{kind}").mkdir(parents=True)
+        assert not schedulers.lacks(tree, kind), "it is loaded"
+
+
+@pytest.mark.parametrize("example", ["habitat", "three-classes"])
+def test_a_kernel_without_mqprio_is_told_before_anything_is_changed(
+    example: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    its = machine(example)
+    station = its.scenario.station_named(its.scenario.stream[0].talker)
+    tree = _kernel(tmp_path, "", "")
+    monkeypatch.setattr(needs, "Tree", lambda: tree)
+    wanted = [need for need in setup(its, station).needs if isinstance(need, steps.Scheduler)]
+    with pytest.raises(
+        EnvironmentProblemError, match=r"this kernel \(6.1.0-x\) has no queueing disc"
+    ):
+        needs.check(wanted)
+    text = script(its, station)
+    for need in wanted:
+        assert text.index(f"has no queueing discipline {need.qdisc}") < text.index("tc qdisc")
+
+
+def test_the_script_looks_for_queueing_disciplines_as_apply_does(tmp_path: Path) -> None:
+    """Of the running kernel, whose lists are those below a folder."""
+    *_, line = shell.needs([steps.Scheduler("mqprio")], ())
+    for number, (dep, builtin, told) in enumerate(
+        ((DEP, "", True), (DEP, "kernel/net/sched/sch_mqprio.ko\n", False), (DEP, None, False))
+    ):
+        root = tmp_path / str(number)
+        _kernel(root, dep, builtin)
+        here = line.replace("/lib/modules/$(uname -r)", f"{root}/lib/modules/6.1.0-x")
+        here = here.replace("/sys/module", f"{root}/sys/module")
+        done = subprocess.run(
+            ["sh", "-ec", f"stop() {{ echo \"$1\"; exit 3; }}\n{here}"],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert (done.returncode, done.stderr) == (3 if told else 0, "")
+        assert ("has no queueing discipline mqprio" in done.stdout) == told

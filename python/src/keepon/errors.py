@@ -3,6 +3,10 @@
 
 from __future__ import annotations
 
+import os
+import shlex
+from pathlib import Path
+
 EXIT_MET = 0
 EXIT_MISSED = 1
 EXIT_INPUT = 2
@@ -33,6 +37,29 @@ def one_line(value: object, most: int = SHOWN_MAX) -> str:
     # What is far beyond the limit is not even looked at.
     text = "".join(letter if letter.isprintable() else " " for letter in text[: 2 * most])
     return text if len(text) <= most else text[: most - 3] + "..."
+
+
+def shell_word(text: str) -> str:
+    """A name as one word of a shell command, whatever is in it: the kernel takes interfaces named
+    `a;b` or with an escape sequence.
+
+    >>> shell_word("eth0"), shell_word("a;b")
+    ('eth0', "'a;b'")
+    """
+    if text.isascii() and text.isprintable():
+        return shlex.quote(text)
+    octal = "".join(f"\\{byte:03o}" for byte in os.fsencode(text))
+    return f"\"$(printf '{octal}')\""
+
+
+def shell_path(path: Path) -> str:
+    """A file as one word of a shell command.
+
+    >>> shell_path(Path("my plan.json")), shell_path(Path("-x.toml")), shell_path(Path("a/ü"))
+    ("'my plan.json'", './-x.toml', "'a/ü'")
+    """
+    text = f"./{path}" if str(path).startswith("-") else str(path)
+    return shlex.quote(text) if text.isprintable() else shell_word(text)
 
 
 class KeeponError(Exception):

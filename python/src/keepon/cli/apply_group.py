@@ -12,6 +12,7 @@ import typer
 
 from keepon.cli import completed, edge, shared
 from keepon.cli.export_command import checked_plan, device_name
+from keepon.cli.options import check_alone, check_without
 from keepon.errors import ConfigError, one_line
 from keepon.linux import boot
 from keepon.linux import station as stations
@@ -144,6 +145,7 @@ def at_boot(name: str) -> str:
 
 @app.command("apply")
 def apply(
+    context: typer.Context,
     plan: PlanFile = None,
     station: Station = None,
     iface: Interface = None,
@@ -168,16 +170,20 @@ def apply(
     confirm in time, and if the link, your connection or the command is lost.
     """
     if confirm:
+        check_alone(context, "confirm", ("iface",))
         print(command.confirm(iface))
         return
     if at_boot_of is not None:
+        check_alone(context, "at_boot_of")
         print(at_boot(at_boot_of))
         return
     if iface is None:
         raise ConfigError("option --iface: is missing; name the card, such as --iface eth0")
-    setup = planned_setup(plan, scenario, station, iface, keepon)
+    if yes and not dry_run:
+        check_without(context, "yes", ("rollback",))
     if as_json and not dry_run:
         raise ConfigError("option --json: is for --dry-run; leave it out, or add --dry-run")
+    setup = planned_setup(plan, scenario, station, iface, keepon)
     if as_json:
         shared.print_json(steps.to_document(setup))
         return
@@ -191,6 +197,7 @@ def _say(text: str) -> None:
 
 @app.command("unapply")
 def unapply(
+    context: typer.Context,
     iface: Annotated[
         str | None,
         typer.Argument(
@@ -202,6 +209,8 @@ def unapply(
     at_boot_of: Boot = None,
 ) -> None:
     """Put back what was there before keepon apply, and say what was done."""
+    if at_boot_of is not None:
+        check_alone(context, "at_boot_of")
     edge.Settings.left = "not all may be as it was; say keepon unapply again"
     if at_boot_of is None:
         print(command.unapply(iface))

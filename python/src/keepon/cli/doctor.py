@@ -9,8 +9,8 @@ import shutil
 import sys
 from collections.abc import Iterator
 
-from keepon.errors import EnvironmentProblemError
-from keepon.linux.doctor.checks import NOTE, OK, PROBLEM, Answer, Check, shell_word
+from keepon.errors import EnvironmentProblemError, shell_word
+from keepon.linux.doctor.checks import NOTE, OK, PROBLEM, Answer, Check
 from keepon.linux.doctor.modules import checkout
 
 ABOUT = "installation"

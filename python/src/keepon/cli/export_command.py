@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from keepon.cli.options import check_apart
-from keepon.errors import ConfigError, one_line
+from keepon.errors import ConfigError, one_line, shell_path
 from keepon.export import commands, dot, output, tsnkit, tsnkit_reader, tsntool, yang
 from keepon.export.exported import Exported, Planned
 from keepon.linux.station import vlan_name
@@ -52,11 +52,11 @@ def checked_plan(path: Path, scenario: Scenario, source: Path) -> Plan:
             check.
     """
     plan = read(path)
-    again = f"; plan again with keepon plan {source} --out {path}"
+    again = f"; plan again with keepon plan {shell_path(source)} --out {shell_path(path)}"
     if plan.get("status") != "feasible":
         raise ConfigError(
             f'{path}: key `status` = "{one_line(plan.get("status"))}": must be "feasible", there is'
-            f" nothing to export; change the scenario as keepon plan {source} says"
+            f" nothing to export; change the scenario as keepon plan {shell_path(source)} says"
         )
     if wrong := schemacheck.first_problem(plan, documents.json_schema("plan")):
         key, value, rule = wrong
@@ -157,8 +157,8 @@ def run(
         return _written(out, False, exported, title, name)
     if plan is None:
         raise ConfigError(
-            f"option --plan: is missing; make a plan with keepon plan {source} --out plan.json and"
-            " name it"
+            f"option --plan: is missing; make a plan with keepon plan {shell_path(source)} --out"
+            " plan.json and name it"
         )
     chosen = FORMATS[name]
     check_apart("--out", out, source, plan)
@@ -170,7 +170,8 @@ def run(
     except KeyError as error:
         # The check above looks at what decides whether a plan holds; a format may need more of it.
         raise ConfigError(
-            f"{plan}: lacks key {error}; plan again with keepon plan {source} --out {plan}"
+            f"{plan}: lacks key {error}; plan again with keepon plan {shell_path(source)} --out"
+            f" {shell_path(plan)}"
         ) from error
     return _written(out, chosen.is_folder, exported, scenario.name, name)
 

@@ -41,7 +41,7 @@ def doctor_command(
     name: Annotated[
         str | None,
         typer.Argument(
-            metavar="[IFACE]",
+            metavar="IFACE",
             help="A card, such as eth0, to be asked in full.",
             autocompletion=completed.interfaces,
         ),

@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 import re
-import shlex
 from pathlib import Path
 from typing import TextIO
 
-from keepon.errors import ConfigError, one_line
+from keepon.errors import ConfigError, one_line, shell_path
 from keepon.model import starter
 
 _NOT_OF_A_NAME = re.compile(r"[^A-Za-z0-9._-]+")
@@ -61,8 +60,7 @@ def create(file: Path, text: str) -> str:
         raise ConfigError(
             f"{file}: cannot be written ({error.strerror}); choose another place"
         ) from None
-    shown = shlex.quote(f"./{file}" if str(file).startswith("-") else str(file))
-    return f"{file}: written; change it, then: keepon plan {shown}"
+    return f"{file}: written; change it, then: keepon plan {shell_path(file)}"
 
 
 def _fill(out: TextIO, text: str) -> None:

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Collection
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -44,6 +45,40 @@ def check_apart(option: str, path: Path | None, *inputs: Path | None) -> None:
             f'option {option} = "{one_line(path)}": is a file that the command reads, and would be'
             " lost; choose another place"
         )
+
+
+def check_alone(context: typer.Context, chosen: str, may_go_with: Collection[str] = ()) -> None:
+    """Refuse what was typed beside an option that has no use for it.
+
+    Args:
+        chosen: the parameter of that option.
+        may_go_with: parameters it has a use for.
+
+    Raises:
+        ConfigError: there is another one.
+    """
+    others = {each.name for each in context.command.params} - {chosen, *may_go_with}
+    check_without(context, chosen, others)
+
+
+def check_without(context: typer.Context, chosen: str, unused: Collection[str | None]) -> None:
+    """The same of a few parameters.
+
+    Raises:
+        ConfigError: one of them was typed.
+    """
+    told = {each.name: _told(each) for each in context.command.params}
+    for name, what in told.items():
+        source = context.get_parameter_source(name) if name in unused and name else None
+        if source is not None and source.name == "COMMANDLINE":
+            raise ConfigError(f"{what}: has no use with {told[chosen]}; leave one of the two out")
+
+
+def _told(parameter: Any) -> str:
+    """As it is typed; typer says no type of it."""
+    if parameter.param_type_name == "argument":
+        return f"argument {parameter.metavar or parameter.name}"
+    return f"option {parameter.opts[0]}"
 
 
 OUT_HELP = "Result folder; default out/NAME of the scenario."

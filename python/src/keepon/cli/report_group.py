@@ -12,7 +12,7 @@ from keepon import interrupts
 from keepon.cli import completed, edge, session, shared
 from keepon.cli.options import CaptureFrames, Duration, Json, Out, Seed, check_apart, named
 from keepon.errors import EXIT_INTERRUPTED, EXIT_MET, EXIT_MISSED, ConfigError
-from keepon.model import documents, examples, outcomes
+from keepon.model import documents, examples, outcomes, resultfolder
 from keepon.model.reproduction import read as read_reproduction
 from keepon.model.study import STUDY_SCHEMA
 from keepon.model.study import read as read_study
@@ -51,7 +51,7 @@ def report_command(
         _report_study(folder, as_json)
         return
     check_apart("--picture", picture, *_inputs(folder))
-    result, planned = shared.read_folder(folder)
+    result, planned = resultfolder.read(folder)
     extra_path = folder / session.REPRODUCTION_FILE
     extra = read_reproduction(extra_path) if extra_path.exists() else None
     path = folder / documents.REPORT_FILE
@@ -111,7 +111,7 @@ def compare(
             "compare: needs at least two result folders; name the one to compare with first"
         )
     check_apart("--out", out, *(path for folder in folders for path in _inputs(folder)))
-    members = [compared.Member(str(folder), shared.read_folder(folder)[0]) for folder in folders]
+    members = [compared.Member(str(folder), resultfolder.read(folder)[0]) for folder in folders]
     compared.check_related(members)
     rows = compared.side_by_side(members)
     worse = [row for row in rows if row["worse"]]

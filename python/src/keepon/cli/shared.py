@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -17,9 +17,8 @@ from keepon import errors
 from keepon.cli import edge, session
 from keepon.errors import EXIT_INTERRUPTED, ConfigError
 from keepon.model import documents, loading, outcomes
-from keepon.model.plan import PLAN_SCHEMA, Plan
+from keepon.model.plan import Plan
 from keepon.model.result import Result
-from keepon.model.result import read as read_result
 from keepon.model.scenario import Scenario
 from keepon.report import tables, terminal, verdict
 from keepon.targets.runs import Outcome
@@ -119,28 +118,3 @@ def conclude(outcome: Outcome, folder: Path, as_json: bool, interrupted: bool) -
         edge.say(f"interrupted; complete and written: {done}")
         return EXIT_INTERRUPTED
     return outcomes.EXIT_CODES[outcome.runs[0].document["outcome"]]
-
-
-def read_folder(folder: Path) -> tuple[Result, Plan]:
-    """Result and plan of a result folder.
-
-    Raises:
-        TraceError: one cannot be read, is not whole, or is not of the other's scenario.
-    """
-    result = outcomes.completed(read_result(folder / documents.RESULT_FILE))
-    documents.check(
-        folder / documents.RESULT_FILE,
-        result["effective"],
-        documents.json_schema("scenario"),
-        "effective.",
-    )
-    path = folder / documents.PLAN_FILE
-    planned = cast(Plan, documents.read_whole(path, PLAN_SCHEMA))
-    named = {stream for run in result["runs"] for stream in run["streams"]}
-    named |= {str(stream.get("id")) for stream in result["effective"].get("stream", ())}
-    if other := sorted(named - set(planned["streams"])):
-        raise errors.TraceError(
-            f'{path}: key `streams` lacks "{other[0]}", which {documents.RESULT_FILE} beside it'
-            " has; run the scenario again"
-        )
-    return result, planned

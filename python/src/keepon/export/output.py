@@ -6,22 +6,24 @@ else is replaced.
 from __future__ import annotations
 
 import json
-import shutil
-import tempfile
 from pathlib import Path
 from typing import Any
 
 from keepon.errors import ConfigError, EnvironmentProblemError
 from keepon.export.exported import Exported
-from keepon.model.documents import read, schema_of
+from keepon.model import hidden
+from keepon.model.documents import read, schema_of, write_text
 
 MANIFEST_FILE = "export.json"
 EXPORT_SCHEMA = "keepon.export/1"
 
 
+_REMEDY = "choose another place with --out"
+
+
 def _problem(path: Path, error: OSError) -> EnvironmentProblemError:
     return EnvironmentProblemError(
-        f"{path}: cannot be written ({error.strerror or error}); choose another place with --out"
+        f"{path}: cannot be written ({error.strerror or error}); {_REMEDY}"
     )
 
 
@@ -38,12 +40,14 @@ def _foreign(folder: Path) -> str | None:
 
 
 def check_folder(folder: Path, force: bool) -> None:
-    """Refuse a folder that is in use.
+    """Refuse a folder that is in use; and take away what exports that were killed have left beside
+    it.
 
     Raises:
         ConfigError: it is a file, or holds something and `force` is false, or holds what no export
             wrote.
     """
+    hidden.take_away(folder)
     if not (folder.exists() or folder.is_symlink()):
         return
     if not folder.is_dir() or folder.is_symlink():
@@ -87,38 +91,11 @@ def write_file(path: Path, text: str) -> None:
     Raises:
         EnvironmentProblemError: the place is not writable.
     """
-    draft: Path | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(
-            dir=path.parent, prefix=f".{path.name}.", delete=False
-        ) as handle:
-            draft = Path(handle.name)
-        draft.write_text(text, encoding="utf-8", newline="\n")
-        draft.chmod(0o644)
-        draft.replace(path)
     except OSError as error:
         raise _problem(path, error) from error
-    finally:
-        if draft is not None:
-            draft.unlink(missing_ok=True)
-
-
-def _take_place(work: Path, folder: Path) -> None:
-    """`work` becomes `folder`; if that fails, what was there is there again."""
-    if not folder.exists():
-        work.replace(folder)
-        return
-    aside = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.old."))
-    try:
-        folder.replace(aside / "old")
-        try:
-            work.replace(folder)
-        except OSError:
-            (aside / "old").replace(folder)
-            raise
-    finally:
-        shutil.rmtree(aside)
+    write_text(path, text, _REMEDY)
 
 
 def write_folder(folder: Path, exported: Exported, manifest: dict[str, Any]) -> None:
@@ -127,20 +104,16 @@ def write_folder(folder: Path, exported: Exported, manifest: dict[str, Any]) -> 
     Raises:
         EnvironmentProblemError: the place is not writable.
     """
-    work: Path | None = None
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        work = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
-        for name, text in {
-            **exported.files,
-            MANIFEST_FILE: json.dumps(manifest, indent=1) + "\n",
-        }.items():
-            (work / name).write_text(text, encoding="utf-8", newline="\n")
-            (work / name).chmod(0o755 if text.startswith("#!") else 0o644)
-        work.chmod(0o755)
-        _take_place(work, folder)
+        with hidden.beside(folder) as work:
+            for name, text in {
+                **exported.files,
+                MANIFEST_FILE: json.dumps(manifest, indent=1) + "\n",
+            }.items():
+                (work / name).write_text(text, encoding="utf-8", newline="\n")
+                (work / name).chmod(0o755 if text.startswith("#!") else 0o644)
+            work.chmod(0o755)
+            hidden.take_place(work, folder)
     except OSError as error:
         raise _problem(folder, error) from error
-    finally:
-        if work is not None and work.exists():
-            shutil.rmtree(work)

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 
 from keepon.linux.apply import steps
 from keepon.linux.apply.steps import CARRIER_WAIT_S, PACKAGES, Need, Step
+from keepon.linux.doctor import schedulers
 
 _HAS_CLOCK = "ethtool -T {} | grep -q 'Hardware Clock: [0-9]'"
 
@@ -136,6 +137,20 @@ def _need(need: Need) -> Iterator[str]:
                 f'{_HAS_CLOCK.format(device)} || stop "{device} has no PTP hardware clock,'
                 f' {otherwise}"'
             )
+        case steps.Scheduler(kind) if kind not in schedulers.ALWAYS:
+            yield _scheduler(kind)
+
+
+def _scheduler(kind: str) -> str:
+    """As keepon.linux.doctor.schedulers; without the kernel's configuration."""
+    lists = "$modules/modules.dep $modules/modules.builtin"
+    return (
+        f"modules=/lib/modules/$(uname -r); [ -d /sys/module/sch_{kind} ]"
+        ' || [ ! -f "$modules/modules.dep" ] || [ ! -f "$modules/modules.builtin" ]'
+        f" || grep -Eq '(^|/)sch_{kind}\\.ko' {lists}"
+        f' || stop "this kernel ($(uname -r)) has no queueing discipline {kind} (sch_{kind}):'
+        ' install one that has it; keepon doctor names the package"'
+    )
 
 
 def needs(found: Iterable[Need], devices: Iterable[str]) -> Iterator[str]:

@@ -29,6 +29,7 @@ from keepon.errors import (
     EnvironmentProblemError,
     KeeponError,
     one_line,
+    shell_word,
 )
 from keepon.linux import alone, persistent
 from keepon.linux.carried import items_of, lost_features, restore
@@ -303,7 +304,7 @@ def _bound(name: str, back_s: float, at_boot: bool) -> str:
             f"modprobe {driver}: {one_line(done.stderr.strip())}; install keepon's modules"
         )
     found = _change(card, driver, driver, back_s)
-    done_so_far = f"{name}: {card.driver} -> {found}; back with keepon unbind {name}"
+    done_so_far = f"{name}: {card.driver} -> {found}; back with keepon unbind {shell_word(name)}"
     if not at_boot:
         return f"{done_so_far}, or by a reboot"
     try:

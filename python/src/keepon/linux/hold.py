@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from keepon.errors import EnvironmentProblemError
+from keepon.errors import EnvironmentProblemError, shell_word
 from keepon.linux.apply import journal as journals
 
 
@@ -51,7 +51,7 @@ def hold(nic: str) -> int | None:
             half = "" if journal.state == journals.KEPT else "half "
             raise EnvironmentProblemError(
                 f"{nic} is {half}set up by keepon apply, as {journal.title}; put that back first"
-                f" with keepon unapply {nic}"
+                f" with keepon unapply {shell_word(nic)}"
             )
     except EnvironmentProblemError:
         os.close(held)

@@ -10,7 +10,7 @@ import socket
 from collections.abc import Iterator
 from pathlib import Path
 
-from keepon.errors import ConfigError, EnvironmentProblemError
+from keepon.errors import ConfigError, EnvironmentProblemError, shell_word
 from keepon.linux import namespaces
 from keepon.linux.interface import ip, queues
 
@@ -72,11 +72,11 @@ def _lost(name: str) -> Iterator[tuple[str, str]]:
             place = kind if kind in ("ingress", "clsact") else "root"
             yield (
                 f"a queueing discipline of its own ({kind})",
-                f"tc qdisc del dev {name} {place}",
+                f"tc qdisc del dev {shell_word(name)} {place}",
             )
     (link,) = json.loads(ip("-d", "-json", "link", "show", "dev", name))
     if "xdp" in link:
-        yield "an XDP program", f"ip link set dev {name} xdp off"
+        yield "an XDP program", f"ip link set dev {shell_word(name)} xdp off"
     functions = Path("/sys/class/net", name, "device/sriov_numvfs")
     if functions.is_file() and functions.read_text().strip() != "0":
-        yield "virtual functions", f"echo 0 > {functions}"
+        yield "virtual functions", f"echo 0 > {shell_word(str(functions))}"

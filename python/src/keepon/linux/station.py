@@ -235,14 +235,23 @@ def setup(machine: Machine, station: Station) -> Setup:
     """All that makes a machine this station."""
     sync = machine.scenario.sync
     files = {ptpconfig.config_name(station.name): ptp_config(machine, station)}
+    queues = tuple(_queues(machine, station))
+    kinds = (
+        steps.kind_of(step.words)
+        for step in queues
+        if isinstance(step, steps.RootQueues | steps.LeafQueues)
+    )
     return Setup(
         f"station {station.name} of scenario {machine.scenario.name}",
         machine.nic(station.name),
         machine.device(station.name),
-        tuple(_needs(machine, station)),
+        (
+            *_needs(machine, station),
+            *(steps.Scheduler(kind) for kind in dict.fromkeys(kinds)),
+        ),
         (
             *_link(machine, station),
-            *_queues(machine, station),
+            *queues,
             *_vlan(machine, station),
             *_clocks(machine, station),
         ),

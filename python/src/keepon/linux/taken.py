@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterator
 from itertools import pairwise
 
-from keepon.errors import EnvironmentProblemError
+from keepon.errors import EnvironmentProblemError, shell_word
 from keepon.linux import routes
 from keepon.linux.interface import ip
 from keepon.linux.losses import above
@@ -32,7 +32,7 @@ def check_alone(nic: str, device: str) -> None:
     if "master" in link:
         raise EnvironmentProblemError(
             f"{nic} is part of {link['master']}, to which its traffic would be lost: take it out"
-            f" with ip link set dev {nic} nomaster"
+            f" with ip link set dev {shell_word(nic)} nomaster"
         )
     if built := [each for each in above(nic) if each != device]:
         raise EnvironmentProblemError(

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import json
 import math
-import tempfile
 from collections.abc import Container, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
-from typing import Any, TextIO, cast
+from typing import Any, TextIO
 
 from keepon.errors import ConfigError, EnvironmentProblemError, TraceError, one_line
 from keepon.model import hidden, schemacheck
+from keepon.model.lines import DIGITS_MAX
 
 RESULT_FILE = "result.json"
 PLAN_FILE = "plan.json"
@@ -36,10 +36,24 @@ def finite(text: str) -> float:
     return value
 
 
+def whole(text: str) -> int:
+    """A whole number of a JSON file.
+
+    Raises:
+        ValueError: it has more digits than one that Python converts.
+    """
+    if len(text) > DIGITS_MAX:
+        raise ValueError(f"{one_line(text, 20)} has more than {DIGITS_MAX} digits")
+    return int(text)
+
+
 def _parsed(path: Path) -> Any:
     try:
         return json.loads(
-            path.read_text(encoding="utf-8-sig"), parse_float=finite, parse_constant=finite
+            path.read_text(encoding="utf-8-sig"),
+            parse_int=whole,
+            parse_float=finite,
+            parse_constant=finite,
         )
     except OSError as error:
         raise TraceError(
@@ -147,23 +161,18 @@ def write_text(path: Path, text: str, remedy: str) -> None:
 
 @contextmanager
 def _replacing(path: Path, remedy: str) -> Iterator[TextIO]:
-    written: Path | None = None
+    hidden.take_away(path)
     try:
-        with tempfile.NamedTemporaryFile(
-            "w", dir=path.parent, prefix=f".{path.name}.", encoding="utf-8", delete=False
-        ) as handle:
-            written = Path(handle.name)
-            yield cast(TextIO, handle)
-        written.chmod(0o644)
-        written.replace(path)
-        written = None
+        with hidden.beside(path) as work:
+            draft = work / path.name
+            with draft.open("w", encoding="utf-8") as handle:
+                yield handle
+            draft.chmod(0o644)
+            draft.replace(path)
     except OSError as error:
         raise EnvironmentProblemError(
             f"{path}: cannot be written ({error.strerror}); {remedy}"
         ) from error
-    finally:
-        if written is not None:
-            written.unlink(missing_ok=True)
 
 
 def json_schema(name: str) -> dict[str, Any]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Hidden folders beside a result, in which it is made whole before it takes its place.
+"""Hidden folders beside a result or a file, in which it is made whole before it takes its place.
 
 Whoever makes one holds a lock on it, which the kernel takes away when the process ends in whatever
 way; so what a process that was killed has left can be told, and be taken away by the next.

@@ -9,15 +9,51 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+DIGITS_MAX = 4300
+"""Of a whole number; Python converts no longer one."""
+MARK = 2**61 - 1
+"""Stands for a number that is longer."""
 TRIES_MAX = 100
 """Beginnings that are parsed; a file whose values have many lines like statements needs more."""
 _PART = re.compile(r'"(.*?)"(?=[.\[]|$)|([^.\[\]"]+)|\[(\d+)\]')
 """A quoted name may have quotes itself: it ends before the next part."""
+_DIGITS = re.compile(rf"\d(?:_?\d){{{DIGITS_MAX},}}")
 _STATEMENT = re.compile(r"""\s*(\[.*\]\s*(#.*)?$|["'\w-][^=]*=)""")
 """Every line in which a statement begins; also some within a value."""
+
+
+def shortened(text: str) -> str:
+    """A file with MARK for each number that has too many digits, line by line the same."""
+    return _DIGITS.sub(str(MARK), text)
+
+
+def too_long(text: str) -> tuple[tuple[int | str, ...], int] | None:
+    """The place of the first number of a file that has too many digits, and how many; None if it is
+    not found.
+    """
+    longest = max((len(run.replace("_", "")) for run in _DIGITS.findall(text)), default=0)
+    try:
+        place = _place(tomllib.loads(shortened(text)), ())
+    except (ValueError, RecursionError):
+        return None
+    return None if place is None else (place, longest)
+
+
+def _place(value: Any, at: tuple[int | str, ...]) -> tuple[int | str, ...] | None:
+    """Where MARK is."""
+    if isinstance(value, int) and abs(value) == MARK:
+        return at
+    entries: Iterable[tuple[int | str, Any]] = ()
+    if isinstance(value, dict):
+        entries = value.items()
+    elif isinstance(value, list):
+        entries = enumerate(value)
+    found = (_place(entry, (*at, key)) for key, entry in entries)
+    return next((place for place in found if place is not None), None)
 
 
 def line_of(path: Path, key: str) -> int | None:
@@ -34,7 +70,7 @@ def line_of(path: Path, key: str) -> int | None:
     if not path.is_file():  # a pipe has been read, and would wait for ever
         return None
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = shortened(path.read_text(encoding="utf-8-sig"))
         whole = tomllib.loads(text)
     except (OSError, ValueError, RecursionError):
         return None

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from keepon.errors import ConfigError, one_line
-from keepon.model import launchtime
+from keepon.model import launchtime, lines
 from keepon.model.hosts import HOSTS
 from keepon.model.qdiscs import scenarios as qdiscs
 from keepon.model.scenario import SCENARIO_SCHEMA, Scenario
@@ -24,6 +24,7 @@ from keepon.model.wire import byte_time_ps
 
 Model = TypeVar("Model", bound=BaseModel)
 _ID_KEYS = ("id", "name")
+_EXAMPLE = "examples/habitat.toml"
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -199,9 +200,7 @@ def parse(text: str, source: str) -> Scenario:
     Raises:
         ConfigError: one sentence on the first thing that is wrong.
     """
-    scenario = parse_as(
-        text, source, Scenario, SCENARIO_SCHEMA, "scenario", "examples/habitat.toml"
-    )
+    scenario = parse_as(text, source, Scenario, SCENARIO_SCHEMA, "scenario", _EXAMPLE)
     check(scenario, source)
     return launchtime.with_advances(scenario)
 
@@ -232,9 +231,7 @@ def parse_as(
             f"{source}: not a {what}: lists or tables are nested too deeply; flatten them"
         ) from None
     except ValueError as error:
-        raise ConfigError(
-            f"{source}: not a {what}: {one_line(error, 200)}; shorten that number"
-        ) from error
+        raise _too_long(text, source, what, error) from None
     declared = document.get("schema")
     if declared is None:
         raise ConfigError(
@@ -244,11 +241,42 @@ def parse_as(
         raise problem(
             source, "schema", declared, f'must be "{schema}"; this version reads no other'
         )
+    return _validated(document, source, model, example)
+
+
+def _too_long(text: str, source: str, what: str, error: ValueError) -> ConfigError:
+    """TOML, but a number of it is none that Python reads."""
+    found = lines.too_long(text)
+    if found is None:
+        return ConfigError(f"{source}: not a {what}: {one_line(error, 200)}; shorten that number")
+    place, digits = found
+    return ConfigError(
+        f"{source}: key `{_path(place)}` = a number of {digits} digits: must have"
+        f" {lines.DIGITS_MAX} at most; shorten that number"
+    )
+
+
+def _validated(document: dict[str, Any], source: str, model: type[Model], example: str) -> Model:
     try:
         return model.model_validate(document)
     except ValidationError as error:
         first = _first_error(document, error.errors())
         raise _sentence(source, document, first, model, example) from None
+
+
+def of_document(document: dict[str, Any], source: str) -> Scenario:
+    """Scenario from what `Scenario.effective` gave, as results hold it.
+
+    Args:
+        document: its tables.
+        source: what to call it in messages.
+
+    Raises:
+        ConfigError: one sentence on the first thing that is wrong.
+    """
+    scenario = _validated(document, source, Scenario, _EXAMPLE)
+    check(scenario, source)
+    return scenario
 
 
 def read_text(path: Path) -> str:

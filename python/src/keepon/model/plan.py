@@ -18,7 +18,7 @@ from pydantic.config import JsonDict
 from typing_extensions import TypedDict
 
 from keepon.model import documents
-from keepon.model.typed import CLOSED, AtLeastOne, FrameBytes, NodeName, NotNegative
+from keepon.model.typed import CLOSED, AtLeastOne, FrameBytes, NodeName, NotNegative, together
 
 PLAN_SCHEMA: Final = "keepon.plan/1"
 
@@ -85,7 +85,13 @@ class Reason(TypedDict):
     """what it follows from"""
 
 
-@with_config(CLOSED)
+_SLOTTED = (
+    "mode slot_bytes slot_time_ps preamble_ps ring_slots partition_slots batch_slots depth_slots"
+    " allowed classes headroom"
+)
+
+
+@with_config(together(_SLOTTED))
 class PlannedStation(TypedDict):
     """A talker. Only `driver` and `streams` are there where nothing is slotted."""
 
@@ -133,7 +139,7 @@ class GateEntry(TypedDict):
     """for how long"""
 
 
-@with_config(CLOSED)
+@with_config(together("cycle_ns base_ns entries"))
 class PlannedPort(TypedDict):
     """A port of a bridge; without `entries` its gates are always open."""
 

@@ -18,6 +18,7 @@ from pydantic import Field, with_config
 from typing_extensions import TypedDict
 
 from keepon.model import documents
+from keepon.model.hostresult import HostRun
 from keepon.model.quantities import (
     DelayDistribution,
     DelaySeries,
@@ -26,7 +27,7 @@ from keepon.model.quantities import (
     Quantities,
 )
 from keepon.model.tools import TalkCounters
-from keepon.model.typed import CLOSED, OPEN, NodeName, NotNegative
+from keepon.model.typed import CLOSED, OPEN, NodeName, NotNegative, together
 
 RESULT_SCHEMA: Final = "keepon.result/1"
 
@@ -152,7 +153,7 @@ class MeasuredStream(Accounting, Quantities, Outliers):
     """of the first frames; null: missing"""
 
 
-@with_config(CLOSED)
+@with_config(together("delay_series delay_distribution", "onset_delays_ns onset_first_seq"))
 class StreamResult(MeasuredStream):
     """A stream in one run."""
 
@@ -236,7 +237,10 @@ class ClockOffsets(TypedDict):
     """greatest"""
 
 
-@with_config(OPEN)
+_SET_BY_PTP = "source stamps grandmaster offset_ns absolute_p999_ns lock_s lock_bound_ns steps sync"
+
+
+@with_config(together(_SET_BY_PTP, config=OPEN))
 class Clock(TypedDict):
     """A clock over a run.
 
@@ -416,7 +420,7 @@ class RunParts(TypedDict):
     """loads by id"""
     guest: NotRequired[dict[str, Any]]
     """target vm: kernel, times, script and messages of the guest"""
-    host: NotRequired[dict[str, Any]]
+    host: NotRequired[HostRun]
     """target host: kernel, interfaces, clocks and what programs said"""
     trace_hash: NotRequired[str]
     """over every frame event, in the simulator: equal runs have equal ones"""

@@ -69,6 +69,10 @@ class _Reader:
         for name in schema.get("required", ()):
             if name not in value:
                 return f"{at}{name}", "missing", "must be there"
+        for name, needed in schema.get("dependentRequired", {}).items():
+            for other in needed if name in value else ():
+                if other not in value:
+                    return f"{at}{other}", "missing", f"must be there as `{name}` is"
         known, others = schema.get("properties", {}), schema.get("additionalProperties", True)
         for name, entry in value.items():
             if name in known:

@@ -9,7 +9,7 @@ otherwise. `schemas/study.schema.json` is made of these types (keepon.model.docu
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, NotRequired, cast
@@ -293,6 +293,11 @@ def read(path: Path) -> StudyDocument:
         TraceError: it cannot be read, is not JSON, or is no whole study.
     """
     found = cast(StudyDocument, documents.read_whole(path, STUDY_SCHEMA))
+    if (key := _without_value(found["effective"], "effective")) is not None:
+        raise TraceError(
+            f"{path}: key `{key}` = null: must have a value; the file is damaged or of another"
+            " version, make it again"
+        )
     for key, count, wanted, like in _lengths(found["parts"]):
         if count != wanted:
             raise TraceError(
@@ -300,6 +305,17 @@ def read(path: Path) -> StudyDocument:
                 " it; the file is damaged or of another version, make it again"
             )
     return found
+
+
+def _without_value(setting: object, key: str) -> str | None:
+    """The first setting that says nothing, which the page could not show as TOML."""
+    entries: Iterable[tuple[str, object]] = ()
+    if isinstance(setting, dict):
+        entries = ((f"{key}.{name}", each) for name, each in setting.items())
+    elif isinstance(setting, list):
+        entries = ((f"{key}[{number}]", each) for number, each in enumerate(setting))
+    found = (_without_value(each, name) for name, each in entries)
+    return key if setting is None else next((each for each in found if each is not None), None)
 
 
 def _lengths(parts: list[dict[str, Any]]) -> Iterator[tuple[str, int, int, str]]:

@@ -18,6 +18,14 @@ ROWS_MAX = 400
 _WRAPPED_LETTERS = 26
 
 
+_WIDE = frozenset("mwMW@%")
+
+
+def _letters(text: str) -> float:
+    """How many ordinary letters take as much room."""
+    return sum(1.9 if each in _WIDE else 1.35 if each.isupper() else 1 for each in text)
+
+
 @dataclass(frozen=True)
 class Column:
     """One column: "number", "text" on one line, or "words" over several."""
@@ -65,10 +73,10 @@ class Grid:
         width = 0.0
         for number, column in enumerate(self.columns):
             head = max(map(len, column.title.split()), default=0)
-            longest = max((len(row[number].text) for row in self.shown), default=0)
+            longest = max((_letters(row[number].text) for row in self.shown), default=0.0)
             if column.kind == "words":
                 words = (word for row in self.shown for word in row[number].text.split())
-                longest = max(min(longest, _WRAPPED_LETTERS), *map(len, words), 0)
+                longest = max(min(longest, _WRAPPED_LETTERS), *map(_letters, words), 0)
             width += max(head * _HEAD_PX, longest * _LETTER_PX) + _CELL_PX
         return max(WIDTHS[0], min(WIDEST_PX, -(-int(width) // STEP_PX) * STEP_PX))
 

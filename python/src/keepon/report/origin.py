@@ -6,7 +6,7 @@ simulator, or measured, by whom and by which clocks.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from keepon.model import outcomes
 from keepon.model.result import BoundCheck, Result, RunResult, StreamResult
@@ -159,7 +159,9 @@ def clocks(result: Result) -> Grid:
         ],
     )  # fmt: skip
     for run in result["runs"]:
-        host = run.get("host", {})
+        if "host" not in run:
+            continue
+        host = run["host"]
         limit_ns = host.get("clock_limit_ns")
         for name, spread_ns in host.get("clock_offsets_ns", {}).items():
             device = host.get("stations", {}).get(name, {}).get("clock") or "the system's"
@@ -175,11 +177,12 @@ def settings(result: Result) -> Grid:
          Column("value", "words")],
     )  # fmt: skip
     for run in result["runs"]:
-        host: dict[str, Any] = run.get("host", {})
-        if not host:
+        if "host" not in run:
             continue
+        host = run["host"]
         cpus = host.get("cpus", {})
-        rows = [("machine", "kernel", host.get("kernel")), ("machine", "clocks", host["clocks"])]
+        rows: list[tuple[str, str, object]] = [("machine", "kernel", host.get("kernel"))]
+        rows.append(("machine", "clocks", host["clocks"]))
         rows += [("CPUs", key.replace("_", " "), value) for key, value in cpus.items()]
         for name, station in host.get("stations", {}).items():
             rows += [(name, key, station.get(key)) for key in ("interface", "driver")]

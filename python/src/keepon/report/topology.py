@@ -24,6 +24,27 @@ LANES_MAX = 14
 """Streams on one link that are drawn side by side; of more, only their number."""
 
 
+_SIZES, _LARGER_SIZES = (13.0, 10.5), (14.0, 12.0)
+"""Of letters of a box's lines: style.css, on wide pages and on narrow ones."""
+_EDGES = 6
+_NARROW, _WIDE = frozenset("fijlrtI.,-_'| "), frozenset("mwMW@%")
+
+
+def _width_em(text: str) -> float:
+    """Not less than what a text takes in fonts that browsers have; DejaVu Sans is a wide one."""
+    return sum(
+        0.5 if letter in _NARROW else 1.0 if letter in _WIDE else 0.79 if letter.isupper() else 0.65
+        for letter in text
+    )
+
+
+def _cut(text: str, room_em: float) -> str:
+    if _width_em(text) <= room_em:
+        return text
+    widths = itertools.accumulate(map(_width_em, text), initial=_width_em("…") + 0.35)
+    return text[: sum(width <= room_em for width in widths) - 1] + "…"
+
+
 @dataclass(frozen=True)
 class Box:
     """A node: its middle, its size and what is written in it."""
@@ -37,14 +58,14 @@ class Box:
     bridge: bool
 
     @property
-    def short(self) -> tuple[str, str]:
-        """The lines, cut where they would leave the box; the whole is in its title."""
-        limits = (10, 12) if self.bridge else (19, 23)
-        first, second = (
-            line if len(line) <= limit else f"{line[: limit - 1]}…"
-            for line, limit in zip(self.lines, limits, strict=True)
-        )
-        return first, second
+    def shown(self) -> list[tuple[str, bool]]:
+        """The lines, cut where they would leave the box, as the whole is in its title; and whether
+        one has no room for the larger letters of narrow pages.
+        """
+        room = self.width - _EDGES
+        cut = [_cut(line, room / size) for line, size in zip(self.lines, _SIZES, strict=True)]
+        larger = zip(cut, _LARGER_SIZES, strict=True)
+        return [(line, _width_em(line) * size > room) for line, size in larger]
 
 
 @dataclass(frozen=True)

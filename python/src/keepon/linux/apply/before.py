@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from keepon.errors import EnvironmentProblemError
+from keepon.errors import EnvironmentProblemError, shell_word
 from keepon.linux.apply import steps
 from keepon.linux.apply.journal import FOLDER, NIC
 from keepon.linux.apply.steps import Setup, Step
@@ -38,7 +38,7 @@ def _root(device: str) -> list[str] | None:
         return [*words, "limit", str(int(str(given["limit"]).rstrip("pb")))]
     raise EnvironmentProblemError(
         f"{device} has a queueing discipline {kind} at its root, which could not be put back as it"
-        f" was; take it away first with tc qdisc del dev {device} root"
+        f" was; take it away first with tc qdisc del dev {shell_word(device)} root"
     )
 
 

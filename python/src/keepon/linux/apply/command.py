@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import keepon
-from keepon.errors import ConfigError, EnvironmentProblemError, KeeponError
+from keepon.errors import ConfigError, EnvironmentProblemError, KeeponError, shell_word
 from keepon.linux.apply import before, needs, perform, steps, undo
 from keepon.linux.apply import journal as journals
 from keepon.linux.apply.journal import APPLYING, KEEP, KEPT, UNDO, Journal
@@ -132,7 +132,8 @@ def _locked(journal: Journal) -> int:
         )
     raise EnvironmentProblemError(
         f"another keepon apply is at work on {journal.nic}: confirm it with keepon apply"
-        f" --confirm --iface {journal.nic}, or end it with keepon unapply {journal.nic}"
+        f" --confirm --iface {shell_word(journal.nic)}, or end it with keepon unapply"
+        f" {shell_word(journal.nic)}"
     )
 
 
@@ -147,7 +148,7 @@ def _clear(journal: Journal, say: Say) -> None:
     if earlier.state == KEPT:
         raise EnvironmentProblemError(
             f"{journal.nic} is set up already, as {earlier.title}; put that back first with keepon"
-            f" unapply {journal.nic}"
+            f" unapply {shell_word(journal.nic)}"
         )
     undo.undo(earlier)
     say(f"an earlier keepon apply had ended half-way on {journal.nic}; that was put back first")
@@ -248,7 +249,7 @@ def _carried_out(
 
 def _question(nic: str, rollback_s: float) -> str:
     how = "press Enter" if sys.stdin is not None and sys.stdin.isatty() else "say"
-    other = f"keepon apply --confirm --iface {nic}"
+    other = f"keepon apply --confirm --iface {shell_word(nic)}"
     return (
         f"done; {how}{' here, or say ' if how != 'say' else ' '}{other} within {rollback_s:g} s to"
         " keep it, or everything is put back"
@@ -293,7 +294,10 @@ def _instead(journal: Journal) -> dict[str, Any]:
 
 def _concluded(journal: Journal, end: dict[str, Any], say: Say) -> str:
     if end["verdict"] == KEEP:
-        return f"{journal.nic} is {journal.title}; keepon unapply {journal.nic} puts back what was"
+        return (
+            f"{journal.nic} is {journal.title}; keepon unapply {shell_word(journal.nic)} puts back"
+            " what was"
+        )
     if end["problem"]:
         raise EnvironmentProblemError(f"{end['why']}; and {end['problem']}")
     there = f"{journal.nic} is as it was" if journal.name else "nothing is left of what was set up"

@@ -13,6 +13,7 @@ import fcntl
 import json
 import os
 import socket
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
@@ -25,6 +26,8 @@ FOLDER = Path("/run/keepon")
 JOURNAL_SCHEMA = "keepon.journal/1"
 APPLYING, KEPT = "applying", "kept"
 KEEP, UNDO = "keep", "undo"
+SWEPT_S = 0.05
+"""How long another command may look whether a lock is to be taken away, at most."""
 NIC = "{nic}"
 """Stands for the name the card has when something is undone."""
 
@@ -195,22 +198,52 @@ def lock(journal: Journal) -> int | None:
 
 
 def lock_file(path: Path) -> int | None:
-    """A lock as an open file, to be inherited and closed; None: somebody has it.
+    """A lock as an open file, to be inherited and closed; None: somebody has it. Locks that nobody
+    has are taken away meanwhile: interfaces and namespaces come and go.
 
     Raises:
         EnvironmentProblemError: /run/keepon cannot be written.
     """
     try:
         FOLDER.mkdir(mode=0o755, parents=True, exist_ok=True)
-        handle = os.open(path, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        _sweep(path)
+        end = time.monotonic() + SWEPT_S
+        while (handle := _locked(path)) is None and time.monotonic() < end:
+            time.sleep(SWEPT_S / 10)
     except OSError as error:
         raise _problem(path, error) from error
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(handle)
-        return None
     return handle
+
+
+def _locked(path: Path) -> int | None:
+    """A lock, of a file that is there still; None: somebody has it."""
+    while True:
+        handle = os.open(path, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(handle)
+            return None
+        # Whoever had it may have taken the file away since it was opened.
+        with suppress(FileNotFoundError):
+            if path.stat().st_ino == os.fstat(handle).st_ino:
+                return handle
+        os.close(handle)
+
+
+def _sweep(own: Path) -> None:
+    """Take away the other locks that nobody has, each while it is ours."""
+    for path in FOLDER.glob("*.lock"):
+        if path == own:
+            continue
+        with suppress(OSError):
+            handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if path.stat().st_ino == os.fstat(handle).st_ino:
+                    path.unlink()
+            finally:
+                os.close(handle)
 
 
 # ---- what another command asks of the watcher ----

@@ -13,7 +13,8 @@ from pathlib import Path
 from keepon.errors import ConfigError, EnvironmentProblemError, one_line
 from keepon.linux.apply import steps
 from keepon.linux.apply.steps import PACKAGES, Need
-from keepon.linux.doctor import asked
+from keepon.linux.doctor import asked, schedulers
+from keepon.linux.doctor.tree import Tree
 
 CLASS = Path("/sys/class/net")
 _MODULE = re.compile(r"^(\S*/)?keepon\.ko(\.\w+)?:", re.MULTILINE)
@@ -60,6 +61,14 @@ def _check(need: Need) -> None:
         case steps.Clock(device, otherwise):
             if not has_clock(device):
                 raise EnvironmentProblemError(f"{device} has no PTP hardware clock, {otherwise}")
+        case steps.Scheduler(kind):
+            check_scheduler(kind)
+
+
+def check_scheduler(kind: str) -> None:
+    """Raises EnvironmentProblemError: the kernel has no such queueing discipline."""
+    if schedulers.lacks(Tree(), kind):
+        raise EnvironmentProblemError(schedulers.problem(Tree(), kind))
 
 
 def _check_link_type() -> None:

@@ -68,7 +68,29 @@ class Clock:
     otherwise: str
 
 
-Need = Program | Free | LinkType | Queues | Clock
+@dataclass(frozen=True)
+class Scheduler:
+    """A queueing discipline of the kernel, by its name."""
+
+    qdisc: str
+
+
+Need = Program | Free | LinkType | Queues | Clock | Scheduler
+
+
+def kind_of(words: Sequence[str]) -> str:
+    """Which queueing discipline a command of tc makes.
+
+    >>> kind_of("tc qdisc add dev rt0 root handle 100: mqprio num_tc 2".split())
+    'mqprio'
+    """
+    rest = iter(words)
+    for word in rest:
+        if word in ("dev", "handle", "parent"):
+            next(rest)
+        elif word not in ("tc", "qdisc", "add", "replace", "root"):
+            return word
+    raise ValueError(f"no queueing discipline in {' '.join(words)}")
 
 
 # ---- steps ----
@@ -258,9 +280,9 @@ def words(step: Step) -> list[str]:
 _KINDS: dict[str, Callable[..., Any]] = {
     kind.__name__: kind
     for kind in (
-        Program, Free, LinkType, Queues, Clock, Told, PauseOff, EeeOff, Linked, AddKeepon, SetUp,
-        TakeRoutes, RootQueues, LeafQueues, QueueBytes, AddVlan, ChooseStamps, Ptp4l, Phc2sys,
-        WriteFile,
+        Program, Free, LinkType, Queues, Clock, Scheduler, Told, PauseOff, EeeOff, Linked,
+        AddKeepon, SetUp, TakeRoutes, RootQueues, LeafQueues, QueueBytes, AddVlan, ChooseStamps,
+        Ptp4l, Phc2sys, WriteFile,
     )
 }  # fmt: skip
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from keepon.errors import shell_word
 from keepon.linux.doctor import asked
 from keepon.linux.doctor.cards import GENERIC, LENDING, NO, known
 from keepon.linux.doctor.checks import (
@@ -14,7 +15,6 @@ from keepon.linux.doctor.checks import (
     Named,
     Unseen,
     as_root,
-    shell_word,
     unseen,
 )
 from keepon.linux.doctor.tree import NET, Tree

@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
-import os
-import shlex
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from keepon.errors import EXIT_MET, EXIT_MISSED, EXIT_NOTHING_CHECKED, one_line
+from keepon.errors import EXIT_MET, EXIT_MISSED, EXIT_NOTHING_CHECKED, one_line, shell_word
 
 MACHINE = "machine"
 
@@ -55,19 +53,6 @@ Named = tuple[str, Callable[[], Answer]]
 
 def unseen(what: Unseen) -> Answer:
     return Answer(UNKNOWN, what.why)
-
-
-def shell_word(text: str) -> str:
-    """A name as one word of a shell command, whatever is in it: the kernel takes interfaces named
-    `a;b` or with an escape sequence.
-
-    >>> shell_word("eth0"), shell_word("a;b")
-    ('eth0', "'a;b'")
-    """
-    if text.isascii() and text.isprintable():
-        return shlex.quote(text)
-    octal = "".join(f"\\{byte:03o}" for byte in os.fsencode(text))
-    return f"\"$(printf '{octal}')\""
 
 
 def as_root(about: str) -> str:

@@ -7,6 +7,7 @@ import getopt
 import re
 from collections.abc import Callable
 
+from keepon.errors import shell_word
 from keepon.linux.doctor.asked import Clock
 from keepon.linux.doctor.checks import (
     MACHINE,
@@ -18,7 +19,6 @@ from keepon.linux.doctor.checks import (
     Named,
     Unseen,
     as_root,
-    shell_word,
     unseen,
 )
 from keepon.linux.doctor.tree import Process, Tree

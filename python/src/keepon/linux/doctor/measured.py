@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from keepon.errors import KeeponError, one_line
-from keepon.linux.doctor.checks import OK, PROBLEM, UNKNOWN, Answer, Check, shell_word
+from keepon.errors import KeeponError, one_line, shell_word
+from keepon.linux.doctor.checks import OK, PROBLEM, UNKNOWN, Answer, Check
 from keepon.linux.hwcheck import command as hwcheck
 
 NAMES = ("pace", "bad FCS")

@@ -9,7 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from keepon.linux.doctor.checks import NOTE, OK, PROBLEM, UNKNOWN, Answer, Named, shell_word
+from keepon.errors import shell_word
+from keepon.linux.doctor import schedulers
+from keepon.linux.doctor.checks import NOTE, OK, PROBLEM, UNKNOWN, Answer, Named
 from keepon.linux.doctor.tree import Tree, unpacked
 
 NEEDED = ("keepon", "keepon_native")
@@ -42,6 +44,10 @@ OPTIONS_HELPFUL = {
     "NO_HZ_FULL": "CPUs without a tick",
     "CPU_ISOLATION": "isolated CPUs",
 }
+_SCHEDULER = "NET_SCH_"
+SCHEDULERS = [
+    name.removeprefix(_SCHEDULER).lower() for name in OPTIONS_HELPFUL if name.startswith(_SCHEDULER)
+]
 
 EFI = "sys/firmware/efi"
 SECURE_BOOT = f"{EFI}/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
@@ -172,9 +178,15 @@ def options_needed(tree: Tree) -> Answer:
 def options_helpful(tree: Tree) -> Answer:
     """What it works without, less well or with less above it."""
     config = tree.config()
-    if config is None:
+    absent = [kind for kind in SCHEDULERS if schedulers.lacks(tree, kind)]
+    if config is None and not absent:
         return _no_config(tree)
-    missing = [name for name in OPTIONS_HELPFUL if config.get(name) not in ("y", "m")]
+    missing = [
+        name
+        for name in OPTIONS_HELPFUL
+        if name.removeprefix(_SCHEDULER).lower() in absent
+        or (config is not None and config.get(name) not in ("y", "m"))
+    ]
     if not missing:
         return Answer(OK, f"the kernel has {', '.join(OPTIONS_HELPFUL)}")
     told = ", ".join(f"{name} ({OPTIONS_HELPFUL[name]})" for name in missing)

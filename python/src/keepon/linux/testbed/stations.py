@@ -13,9 +13,11 @@ from contextlib import redirect_stderr
 from dataclasses import dataclass
 from typing import Any
 
-from keepon.errors import EnvironmentProblemError
+from keepon.errors import EnvironmentProblemError, shell_word
 from keepon.linux import hold
 from keepon.linux.apply import journal
+from keepon.linux.apply.needs import check_scheduler
+from keepon.linux.apply.steps import kind_of
 from keepon.linux.link import commands
 from keepon.linux.testbed import machine
 from keepon.linux.testbed.job import StationJob
@@ -66,12 +68,15 @@ class Station:
             EnvironmentProblemError: it is not there, or something else uses it.
         """
         home, name = self.job.home, self.job.interface
+        for kind in dict.fromkeys(map(kind_of, self.job.queues)):
+            check_scheduler(kind)
         try:
             (found,) = told(home, "link", "show", "dev", name)
         except CommandFailedError as error:
             held = (machine.NAMESPACES / self.job.namespace).exists() and self.job.own_namespace
+            namespace = shell_word(self.job.namespace)
             remedy = (
-                f"if a run was killed, give it back with ip netns del {self.job.namespace}"
+                f"if a run was killed, give it back with ip netns del {namespace}"
                 if held
                 else "ip link lists them"
             )
@@ -82,8 +87,8 @@ class Station:
             raise EnvironmentProblemError(f"{self.called} is the loopback; name a network card's")
         if found.get("master"):
             raise EnvironmentProblemError(
-                f"{self.called} is part of {found['master']}; take it out with ip link set {name}"
-                " nomaster"
+                f"{self.called} is part of {found['master']}; take it out with ip link set"
+                f" {shell_word(name)} nomaster"
             )
         if found.get("linkinfo", {}).get("info_kind") == commands.KIND:
             raise EnvironmentProblemError(
@@ -111,7 +116,8 @@ class Station:
             if qdisc["handle"] != "0:":
                 raise EnvironmentProblemError(
                     f"{self.called} has a queueing discipline of its own ({qdisc['kind']}), which"
-                    f" the run would replace; take it away with tc qdisc del dev {name} root"
+                    f" the run would replace; take it away with tc qdisc del dev"
+                    f" {shell_word(name)} root"
                 )
         return found
 
@@ -187,7 +193,7 @@ class Station:
             except CommandFailedError as error:
                 raise EnvironmentProblemError(
                     f"namespace {job.namespace} cannot be made ({error}); if a run was killed, give"
-                    f" its interface back with ip netns del {job.namespace}"
+                    f" its interface back with ip netns del {shell_word(job.namespace)}"
                 ) from error
             undo.add(
                 f"namespace {job.namespace} is still there",

@@ -51,7 +51,12 @@ def _document(path: Path, exact_decimals: bool) -> Any:
     try:
         text = path.read_text(encoding="utf-8-sig")
         exact = Decimal if exact_decimals else documents.finite
-        return json.loads(text, parse_float=exact, parse_constant=documents.finite)
+        return json.loads(
+            text,
+            parse_int=documents.whole,
+            parse_float=exact,
+            parse_constant=documents.finite,
+        )
     except OSError as error:
         raise TraceError(
             f"{path}: cannot be read ({error.strerror}); check the name and the permissions"

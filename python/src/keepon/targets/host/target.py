@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Final, cast
 
 from keepon.errors import ConfigError, EnvironmentProblemError
 from keepon.linux.network import gated
@@ -20,6 +20,7 @@ from keepon.measure import results
 from keepon.measure.delays import mark_onset
 from keepon.measure.results import FrameArrays
 from keepon.model import outcomes
+from keepon.model.hostresult import HostRun
 from keepon.model.plan import Plan
 from keepon.model.qdiscs.stations import check_real
 from keepon.model.result import RunParts, StationResult, StreamResult
@@ -216,20 +217,21 @@ def _station(host: Host, seen: Seen, name: str) -> StationResult:
     return found
 
 
-def _host(job: Job, seen: Seen) -> dict[str, Any]:
+def _host(job: Job, seen: Seen) -> HostRun:
     machine = load_json(seen.files, "machine.json", LEFT_BEHIND)
     said = {
         name: data.decode(errors="replace").splitlines()
         for name, data in sorted(seen.files.items())
         if name.endswith(".txt") and name != "trace.txt"
     }
-    return {
+    found = {
         **machine,
         "clocks": job.sync,
         "clock_limit_ns": job.clock_limit_ns,
         "clock_offsets_ns": seen.clocks.spread_ns(),
         "messages": said,
     }
+    return cast(HostRun, found)
 
 
 def constructed(scenario: Scenario, plan: Plan, job: Job) -> list[str]:

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A result folder that is damaged is refused in one sentence; it is no defect of Keepon."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers import ROOT
+from keepon.cli import app as cli
+from keepon.cli import session
+from keepon.errors import EXIT_INPUT, EXIT_MET, EXIT_MISSED
+from keepon.model import loading
+from keepon.targets.sim.runner import run_all
+
+OF_HOST = {
+    "kernel": "6.1.0-56", "cpus": {"governors": ["powersave"], "isolated": ""},
+    "clocks": "set", "clock_limit_ns": 1000,
+    "clock_offsets_ns": {"gm": [-128, 68]},
+    "stations": {"gm": {"interface": "eth1", "driver": "igb", "clock": "/dev/ptp2",
+                        "coalescing": {"rx_us": 3}}},
+}  # fmt: skip
+"""What target host adds to a run."""
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    """A result folder with clocks, bridges and an onset, and what is in its files."""
+    scenario = loading.load(ROOT / "examples" / "gptp.toml")
+    scenario = scenario.model_copy(update={"duration_s": 0.05, "warmup_s": 0.5})
+    plan = session.planned(scenario)
+    outcome = run_all(scenario, plan, scenario.seed)
+    folder = tmp_path_factory.mktemp("whole") / "r"
+    session.write_folder(folder, scenario, plan, outcome, 0)
+    files = {name: json.loads((folder / name).read_text()) for name in ("result.json", "plan.json")}
+    files["result.json"]["runs"][0]["host"] = OF_HOST
+    return folder, files
+
+
+@pytest.fixture
+def report(
+    whole: tuple[Path, dict[str, Any]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Callable[[dict[str, Any]], tuple[int, str]]:
+    """`keepon report` of the folder with other contents: exit code and what is on stderr."""
+
+    def of(files: dict[str, Any]) -> tuple[int, str]:
+        folder, _ = whole
+        for name, document in files.items():
+            (folder / name).write_text(json.dumps(document))
+        monkeypatch.setattr(sys, "argv", ["keepon", "report", str(folder)])
+        code = cli.main()
+        return code, capsys.readouterr().err
+
+    return of
+
+
+GONE = object()
+LAST = "file is damaged or of another version, make it again\n"
+
+
+@pytest.mark.parametrize(
+    ("file", "way", "value", "told"),
+    [
+        ("result.json", "effective stream 0", GONE,
+         'key `runs[0].streams` has "TC0", which `effective` has not'),
+        ("result.json", "effective station 0", GONE, "table `effective`: key `link[0].ends[0]` = "),
+        ("result.json", "effective bridge 0 name", "other", "no such node"),
+        ("result.json", "runs 0 bridges br2 clock lock_s", GONE,
+         "key `runs[0].bridges.br2.clock.lock_s` = missing: must be there as `source` is"),
+        ("result.json", "runs 0 bridges br2 clock offset_series time_s 0", GONE, "beside it"),
+        ("result.json", "runs 0 streams {stream} delay_series max_ns 0", GONE,
+         "delay_series.max_ns` has "),
+        ("result.json", "runs 0 host clock_offsets_ns gm 0", GONE, "at least 2 entries"),
+        ("result.json", "runs 0 host stations gm coalescing", "x", "must be a table or null"),
+        ("plan.json", "stations {talker} slot_time_ps", GONE,
+         "slot_time_ps` = missing: must be there as `mode` is"),
+    ],
+)  # fmt: skip
+def test_two_keys_that_do_not_fit_are_told(
+    whole: tuple[Path, dict[str, Any]],
+    report: Callable[[dict[str, Any]], tuple[int, str]],
+    file: str,
+    way: str,
+    value: object,
+    told: str,
+) -> None:
+    _, files = whole
+    stream = files["result.json"]["effective"]["stream"][0]
+    named = way.format(stream=stream["id"], talker=stream["talker"])
+    damaged = copy.deepcopy(files)
+    _change(damaged[file], [int(key) if key.isdecimal() else key for key in named.split()], value)
+    code, said = report(damaged)
+    assert code == EXIT_INPUT
+    told = told.replace("TC0", stream["id"])
+    assert f"{file}: " in said and told in said and said.endswith(LAST), said
+    assert said.count("\n") == 1
+
+
+def test_defaults_that_are_not_there_are_those_of_this_version(
+    whole: tuple[Path, dict[str, Any]], report: Callable[[dict[str, Any]], tuple[int, str]]
+) -> None:
+    _, files = whole
+    damaged = copy.deepcopy(files)
+    del damaged["result.json"]["effective"]["defaults"]
+    code, said = report(damaged)
+    assert code in (EXIT_MET, EXIT_MISSED) and said == ""
+
+
+def test_a_plan_of_another_network_is_told(
+    whole: tuple[Path, dict[str, Any]], report: Callable[[dict[str, Any]], tuple[int, str]]
+) -> None:
+    _, files = whole
+    damaged = copy.deepcopy(files)
+    stream = next(iter(damaged["plan.json"]["streams"].values()))
+    listener = next(iter(stream["routes"]))
+    stream["routes"][listener] = stream["routes"][listener][:-1]
+    code, said = report(damaged)
+    assert (
+        code == EXIT_INPUT
+        and f"routes.{listener}` passes nodes that are not linked in result.json" in said
+    )
+
+
+def _change(document: Any, way: list[Any], value: object) -> None:
+    for key in way[:-1]:
+        document = document[key]
+    if value is GONE:
+        del document[way[-1]]
+    else:
+        document[way[-1]] = value
+
+
+def _ways(value: Any, way: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """To every key, of lists to the first entry."""
+    if way:
+        yield way
+    keys = list(value) if isinstance(value, dict) else [0] if isinstance(value, list) else []
+    for key in keys if value else ():
+        yield from _ways(value[key], (*way, key))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_whatever_is_damaged_is_no_defect(
+    whole: tuple[Path, dict[str, Any]],
+    report: Callable[[dict[str, Any]], tuple[int, str]],
+    seed: int,
+) -> None:
+    _, files = whole
+    chance = random.Random(seed)
+    ways = {name: list(_ways(document)) for name, document in files.items()}
+    values = (GONE, GONE, None, -1, 1.5, 1e308, "x", "", [], {}, [1], {"a": 1})
+    refused = 0
+    for _ in range(60):
+        damaged = copy.deepcopy(files)
+        name = chance.choice(list(ways))
+        way, value = chance.choice(ways[name]), chance.choice(values)
+        _change(damaged[name], list(way), value)
+        code, said = report(damaged)
+        assert code in (EXIT_MET, EXIT_MISSED, EXIT_INPUT), (name, way, value, said)
+        assert (code == EXIT_INPUT) == (said.count("\n") == 1), (name, way, value, said)
+        assert not said or f"/{name}: " in said, (name, way, value, said)
+        refused += code == EXIT_INPUT
+    assert refused > 20
+
+
+def test_a_study_whose_settings_say_nothing_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The page shows them as TOML, which has no null."""
+    out = tmp_path / "r"
+
+    def keepon(*words: object) -> int:
+        monkeypatch.setattr(sys, "argv", ["keepon", *map(str, words)])
+        return cli.main()
+
+    keepon("reproduce", "eq6", "--out", out)
+    document = json.loads((out / "result.json").read_text())
+    document["effective"]["more"] = {"given": [1, None]}
+    (out / "result.json").write_text(json.dumps(document))
+    capsys.readouterr()
+    assert keepon("report", out) == EXIT_INPUT
+    told = capsys.readouterr().err
+    assert "result.json: key `effective.more.given[1]` = null: must have a value; the" in told
+    assert told.count("\n") == 1
