@@ -14,8 +14,12 @@ from typing import Any
 
 import pytest
 from guest_programs import GUARD_PLUGIN, compiled, guard_plugin
+from keepon.cli import session
+from keepon.measure.results import NONE
+from keepon.model import loading
 from keepon.targets.vm import observations
 from keepon.targets.vm import programs as target
+from keepon.targets.vm.target import prepared, run_one
 from keepon.vm import GuestResult, build_modules, get_kernel, offered_families, run_guest
 from repeats import checked
 
@@ -163,3 +167,51 @@ def test_no_frame_is_on_the_wire_at_a_txtime(family: str, tmp_path: Path) -> Non
     frames = counters(result, "veth")["others"]
     assert frames > transfer["bytes"] / 1448 > 100
     assert transfer["bits_per_second"] < RATE_BPS
+
+
+SCENARIO = """
+schema = "keepon.scenario/1"
+name = "guarded"
+duration_s = 0.3
+warmup_s = 0.1
+link = [{ ends = ["a", "b"], rate_bps = 100_000_000 }]
+sync.mode = "ideal"
+[[station]]
+name = "a"
+driver = "standard"
+qdisc = "tc qdisc replace dev eth0 root guard fudge 150000"
+[[station]]
+name = "b"
+driver = "standard"
+[[stream]]
+id = "S"
+talker = "a"
+listeners = ["b"]
+period_ns = 1_000_000
+frame_bytes = 200
+advance_ns = 700_000
+[[load]]
+id = "L"
+talker = "a"
+listener = "b"
+kind = "saturate"
+frame_bytes = 1000
+"""
+
+
+def test_a_scenario_with_guard_runs_on_target_vm() -> None:
+    """Module and plugin are in the guest: no frame of the stream is behind one of the load, which
+    takes what is left.
+    """
+    scenario = loading.parse(SCENARIO, "guarded.toml")
+    plan = session.planned(scenario)
+    kernel, modules = prepared("6.12")
+    run, _ = run_one(scenario, plan, "standard", scenario.seed, kernel, modules)
+    frames = run.frames["S"]
+    assert len(frames.wire_ps) > 200 and (frames.wire_ps != NONE).all()
+    late_ns = frames.wire_ps / 1000 - (frames.txtime_ns - frames.epoch_ns)
+    assert 0 <= late_ns.min() <= late_ns.max() < (1000 + AROUND_BYTES) * BYTE_NS
+    # a frame of the stream keeps the wire for itself, a guard window and the fudge, at most
+    taken = (220 * BYTE_NS + LONGEST_NS + FUDGE_NS["small"]) / 1_000_000
+    goodput_bps = run.document["loads"]["L"]["goodput_bps"]
+    assert goodput_bps > 0.9 * (1 - taken) * RATE_BPS

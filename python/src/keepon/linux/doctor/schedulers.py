@@ -38,6 +38,11 @@ def lacks(tree: Tree, kind: str) -> bool:
 
 def problem(tree: Tree, kind: str) -> str:
     """A sentence on what is lacking and where to get it."""
+    if kind == "guard":
+        return (
+            "the queueing discipline guard (sch_guard) is not installed: it is Keepon's own, of"
+            " package keepon-dkms or scripts/install"
+        )
     return (
         f"this kernel ({tree.release}) has no queueing discipline {kind} (sch_{kind}): install one"
         f" that has it with {INSTALL}"

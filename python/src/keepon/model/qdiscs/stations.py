@@ -65,19 +65,13 @@ def delta_ns(tree: Tree) -> int:
     return max([0, *(qdisc.delta_ns for qdisc in qdiscs if isinstance(qdisc, Etf))])
 
 
-def check_real(where: str, station: Station, target: str) -> None:
-    """Refuse what no kernel has, or what is not brought into a guest yet.
+def check_real(where: str, station: Station) -> None:
+    """Refuse what no kernel has.
 
     Raises:
         ConfigError: one sentence.
     """
-    tree = tree_of(station)
     if station.release == "reschedule":
         raise ConfigError(
             f'{where}.release` = "reschedule": no kernel has it; take target sim, or "txtime"'
-        )
-    if tree is not None and isinstance(tree.root, Guard):
-        raise ConfigError(
-            f"{where}.qdisc`: guard is not brought to target {target} yet; take target sim, or load"
-            " sch_guard.ko by hand (docs/qdiscs.md)"
         )

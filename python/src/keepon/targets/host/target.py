@@ -72,7 +72,7 @@ def check_supported(scenario: Scenario) -> None:
                 " target host, whose bridges are beyond its reach"
             )
     for index, station in enumerate(scenario.station):
-        check_real(f"key `station[{index}]", station, "host")
+        check_real(f"key `station[{index}]", station)
         if station.keepon.clock == "dual" and station.driver != "keepon":
             raise ConfigError(f'key `station[{index}].keepon.clock` = "dual": needs driver keepon')
     for index, link in enumerate(scenario.link):

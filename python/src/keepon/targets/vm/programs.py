@@ -70,8 +70,8 @@ def cross_built(machine: Machine, name: str) -> Path:
 
 
 def plugin(machine: Machine = PC) -> Path:
-    """The iproute2 plugin, built against the headers of the distribution's source package when it
-    is not up to date.
+    """The iproute2 plugin of `ip`, with that of `tc` (q_guard.so) beside it, built against the
+    headers of the distribution's source package when they are not up to date.
     """
     root = checkout_root()
     folder = root / "out" / "build" / (f"plugin-{machine.foreign}" if machine.foreign else "plugin")
@@ -91,4 +91,8 @@ def plugin(machine: Machine = PC) -> Path:
 def guest_files(machine: Machine = PC) -> dict[str, Path]:
     """Files every guest of this target gets."""
     system = machine.compiler.rstrip("-") or "x86_64-linux-gnu"
-    return {f"/usr/lib/{system}/ip/link_keepon.so": plugin(machine)}
+    of_ip = plugin(machine)
+    return {
+        f"/usr/lib/{system}/ip/{of_ip.name}": of_ip,
+        f"/usr/lib/{system}/tc/q_guard.so": of_ip.with_name("q_guard.so"),
+    }

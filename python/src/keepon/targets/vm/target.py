@@ -50,7 +50,7 @@ CLOCK_NS_MAX = 2_000
 DURATION_S = 1.0
 DURATION_S_MAX = 60.0
 FAULTS = ("poll-stall", "clock-step", "link-down", "late-submit", "wire-pause")
-MODULES = ("kernel/native", "kernel/hwsim", "kernel/keepon")
+MODULES = ("kernel/native", "kernel/hwsim", "kernel/keepon", "kernel/guard")
 MEMORY_MB = 768
 # Emulated at a hundredth of real speed at worst; a guest that hangs ends by its own clock long
 # before.
@@ -96,7 +96,7 @@ def check_supported(scenario: Scenario) -> None:
                     f"{where}.nic.{key}` = {getattr(station.nic, key)}: must be {default.default}"
                     " for target vm; its NICs are those of keepon_hwsim"
                 )
-        check_real(where, station, "vm")
+        check_real(where, station)
         if station.keepon.clock == "dual":
             raise ConfigError(
                 f'{where}.keepon.clock` = "dual": must be "interpolated" or "counter"; not'
