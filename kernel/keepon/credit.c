@@ -168,6 +168,27 @@ static int check_credits(const struct keepon *keepon, const struct tc_cbs_qopt_o
 	return 0;
 }
 
+/* What mqprio has promised a traffic class whose only queue this is. */
+static int check_promise(const struct keepon *keepon, const struct tc_cbs_qopt_offload *cbs,
+			 struct netlink_ext_ack *extack)
+{
+	int tc;
+
+	for (tc = 0; tc < KEEPON_CLASS_COUNT; tc++) {
+		const struct keepon_promise *promise = &keepon->promises[tc];
+
+		if (promise->queues != 1 << cbs->queue ||
+		    promise->rate * BITS <= (u64)cbs->idleslope * KBPS)
+			continue;
+		keepon_explain(
+			extack,
+			"idleslope %d kbit/s is less than the min_rate of mqprio for queue %d, %llu bytes/s; give more, or lower that",
+			cbs->idleslope, cbs->queue, promise->rate);
+		return -EINVAL;
+	}
+	return 0;
+}
+
 static int check_cbs(const struct keepon *keepon, const struct tc_cbs_qopt_offload *cbs,
 		     struct netlink_ext_ack *extack)
 {
@@ -177,7 +198,9 @@ static int check_cbs(const struct keepon *keepon, const struct tc_cbs_qopt_offlo
 			       cbs->queue);
 		return -EBUSY;
 	}
-	return check_slopes(keepon, cbs, extack) ?: check_credits(keepon, cbs, extack);
+	return check_slopes(keepon, cbs, extack)          ?:
+		       check_credits(keepon, cbs, extack) ?:
+							    check_promise(keepon, cbs, extack);
 }
 
 int keepon_credit_cbs(struct keepon *keepon, const struct tc_cbs_qopt_offload *cbs)
@@ -265,6 +288,19 @@ static int check_min_rate(const struct kpn_config *config, u16 queues, u64 rate,
 	return -EINVAL;
 }
 
+static int check_both_rates(const struct tc_mqprio_qopt_offload *offload, int tc,
+			    struct netlink_ext_ack *extack)
+{
+	if (!(offload->flags & TC_MQPRIO_F_MIN_RATE) ||
+	    offload->min_rate[tc] <= offload->max_rate[tc])
+		return 0;
+	keepon_explain(
+		extack,
+		"min_rate %llu bytes/s of traffic class %d is more than its max_rate %llu; give that or less",
+		offload->min_rate[tc], tc, offload->max_rate[tc]);
+	return -EINVAL;
+}
+
 int keepon_credit_check_rates(const struct keepon *keepon,
 			      const struct tc_mqprio_qopt_offload *offload,
 			      struct netlink_ext_ack *extack)
@@ -274,7 +310,8 @@ int keepon_credit_check_rates(const struct keepon *keepon,
 
 	for (tc = 0; tc < offload->qopt.num_tc && !error; tc++) {
 		if (offload->flags & TC_MQPRIO_F_MAX_RATE && offload->max_rate[tc])
-			error = check_max_rate(keepon, offload, tc, extack);
+			error = check_max_rate(keepon, offload, tc, extack) ?:
+					check_both_rates(offload, tc, extack);
 		if (!error && offload->flags & TC_MQPRIO_F_MIN_RATE)
 			error = check_min_rate(&keepon->plan.config, queues_of(&offload->qopt, tc),
 					       offload->min_rate[tc], extack);

@@ -67,6 +67,12 @@ static int check_mqprio(const struct keepon *keepon, const struct tc_mqprio_qopt
 			       "fp P: frames are never interrupted here; make every class express");
 		return -EOPNOTSUPP;
 	}
+	if (offload->shaper != TC_MQPRIO_SHAPER_DCB &&
+	    offload->shaper != TC_MQPRIO_SHAPER_BW_RATE) {
+		keepon_explain(extack, "shaper %u is none that is known; give dcb or bw_rlimit",
+			       offload->shaper);
+		return -EINVAL;
+	}
 	return check_queues(&offload->qopt, extack) ?:
 		       keepon_credit_check_rates(keepon, offload, extack);
 }

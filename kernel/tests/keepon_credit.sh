@@ -103,6 +103,12 @@ run "a tenth of the slots for class 2 alone" ip link set rt0 type keepon partiti
 wait_until 2 is_running rt0
 run "that much is promised" mqprio 400 mode channel shaper bw_rlimit min_rate 0 0 10Mbit 0 max_rate 0 0 0 0
 refuse "another class table meanwhile" ip link set rt0 type keepon class 2 slots 0-9
+refuse_with "a shaper that brings less" \
+	"idleslope 1000 kbit/s is less than the min_rate of mqprio for queue 2, 1250000 bytes/s; give more" \
+	tc qdisc replace dev rt0 parent 400:3 cbs idleslope 1000 sendslope -99000 hicredit 250 locredit -1250 offload 1
+refuse_with "a promise above the limit" \
+	"min_rate 1250000 bytes/s of traffic class 2 is more than its max_rate 125000; give that or less" \
+	mqprio 500 mode channel shaper bw_rlimit min_rate 0 0 10Mbit 0 max_rate 0 0 1Mbit 0
 refuse_with "no slots, no credit" "queue 5 has no slots, so there is nothing to shape; give the link class 5 slots" \
 	sh -c "tc qdisc replace dev rt0 root handle 500: mqprio num_tc 1 map 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 queues 6@0 hw 1
 	tc qdisc replace dev rt0 parent 500:6 cbs idleslope 20000 sendslope -80000 hicredit 2500 locredit -1000 offload 1"
