@@ -444,3 +444,29 @@ def test_a_closed_stderr_changes_nothing(tmp_path: Path) -> None:
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0 and "met" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["plan", TWO_STATIONS, "--seed", "-1"],
+         "option --seed = -1: must be at least 0; see keepon plan --help"),
+        (["plan", TWO_STATIONS, "--workers=65"], "option --workers = 65: must be at most 64; see"),
+        (["plan", TWO_STATIONS, "--time-limit", "soon"],
+         "option --time-limit = soon: must be a number; see keepon plan --help"),
+        (["new", "star", "x.toml", "--stations", "x"],
+         "option --stations = x: must be a whole number; see keepon new --help"),
+        (["plan"], "argument SCENARIO: is missing; see keepon plan --help"),
+        (["link", "add"], "argument LOWER: is missing; see keepon link add --help"),
+        (["export", TWO_STATIONS, "--out", "x"],
+         "option --format: is missing; see keepon export --help"),
+        (["plan", TWO_STATIONS, "--sede", "1"], "see keepon plan --help"),
+        (["plans"], "; see keepon --help"),
+        (["run", TWO_STATIONS, "--kernel", "6.12"],
+         'option --kernel = "6.12": is of --target vm, not sim; leave it out'),
+    ],
+)  # fmt: skip
+def test_a_command_line_that_is_wrong_is_told_with_value_and_range(
+    refused: Any, words: list[object], told: str
+) -> None:
+    assert told in refused(*words)

@@ -21,6 +21,7 @@ import typer
 import typer.exceptions
 
 from keepon import __version__, errors
+from keepon.cli import usage
 from keepon.errors import (
     EXIT_DEFECT,
     EXIT_ENVIRONMENT,
@@ -78,10 +79,7 @@ def guard(command: Callable[[], int | None]) -> int:
             say(_report_line())
         return error.exit_code
     except typer.exceptions.TyperException as error:
-        say(
-            f"keepon: {errors.one_line(error.format_message().rstrip('.'), MESSAGE_MAX)}; see"
-            " keepon --help"
-        )
+        say(f"keepon: {errors.one_line(usage.sentence(error), MESSAGE_MAX)}")
         return EXIT_INPUT
     except (KeyboardInterrupt, typer.Abort):
         say(f"keepon: interrupted; {Settings.left}")

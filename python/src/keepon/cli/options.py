@@ -6,11 +6,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Collection
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from keepon.cli import completed
+from keepon.cli import completed, usage
 from keepon.errors import ConfigError, one_line
 
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON instead of tables.")]
@@ -67,18 +67,11 @@ def check_without(context: typer.Context, chosen: str, unused: Collection[str | 
     Raises:
         ConfigError: one of them was typed.
     """
-    told = {each.name: _told(each) for each in context.command.params}
+    told = {each.name: usage.named(each) for each in context.command.params}
     for name, what in told.items():
         source = context.get_parameter_source(name) if name in unused and name else None
         if source is not None and source.name == "COMMANDLINE":
             raise ConfigError(f"{what}: has no use with {told[chosen]}; leave one of the two out")
-
-
-def _told(parameter: Any) -> str:
-    """As it is typed; typer says no type of it."""
-    if parameter.param_type_name == "argument":
-        return f"argument {parameter.metavar or parameter.name}"
-    return f"option {parameter.opts[0]}"
 
 
 OUT_HELP = "Result folder; default out/NAME of the scenario."
@@ -122,10 +115,11 @@ Target = Annotated[
     ),
 ]
 Kernel = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--kernel",
-        help="Kernel family of target vm: 6.1 or 6.12.",
+        help="Kernel family of target vm: 6.1 or 6.12; default 6.1.",
+        show_default=False,
         autocompletion=completed.words("6.1", "6.12"),
     ),
 ]

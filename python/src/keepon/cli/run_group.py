@@ -39,7 +39,7 @@ def run(
     scenario: ScenarioFile,
     out: Out = None,
     target: Target = "sim",
-    kernel: Kernel = "6.1",
+    kernel: Kernel = None,
     maps: Map = None,
     clock_limit_ns: ClockLimit = None,
     clock_wait_s: ClockWait = None,

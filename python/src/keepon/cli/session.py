@@ -11,7 +11,7 @@ import tomli_w
 
 from keepon import __version__
 from keepon.cli import planning
-from keepon.errors import ConfigError
+from keepon.errors import ConfigError, one_line
 from keepon.interrupts import interrupts_wait
 from keepon.measure import capture, sightings
 from keepon.model import documents
@@ -52,7 +52,7 @@ class HostOptions:
         return self != HostOptions()
 
 
-def target_named(name: str, kernel: str, on_host: HostOptions = HostOptions()) -> Target:
+def target_named(name: str, kernel: str | None, on_host: HostOptions = HostOptions()) -> Target:
     """A target by its name on the command line.
 
     Raises:
@@ -64,6 +64,10 @@ def target_named(name: str, kernel: str, on_host: HostOptions = HostOptions()) -
         raise ConfigError(
             "options --map, --clock-limit-ns, --clock-wait-s and --keep-clocks are of --target"
             f" host, not {name}; leave them out"
+        )
+    if kernel is not None and name != "vm":
+        raise ConfigError(
+            f'option --kernel = "{one_line(kernel)}": is of --target vm, not {name}; leave it out'
         )
     if name == "sim":
         return SIMULATOR
@@ -77,6 +81,8 @@ def target_named(name: str, kernel: str, on_host: HostOptions = HostOptions()) -
         )
     from keepon.targets.vm.target import VirtualMachine
 
+    if kernel is None:
+        kernel = FAMILIES[0]
     if kernel not in FAMILIES:
         raise ConfigError(f'option --kernel = "{kernel}": must be one of {", ".join(FAMILIES)}')
     return VirtualMachine(kernel)
