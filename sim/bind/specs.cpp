@@ -283,18 +283,8 @@ StationSpec ReadStation(const std::string &name, nb::dict dict)
 	StationSpec spec;
 	if (reader.Has("driver"))
 		spec.driver = reader.Text("driver");
-	spec.release = static_cast<ReleaseKind>(
-		reader.Choice("release",
-			      { { "txtime", static_cast<int>(ReleaseKind::kTxtime) },
-				{ "etf", static_cast<int>(ReleaseKind::kEtf) },
-				{ "sleep", static_cast<int>(ReleaseKind::kSleep) } },
-			      static_cast<int>(spec.release)));
-	spec.sync = static_cast<SyncMode>(
-		reader.Choice("sync",
-			      { { "ideal", static_cast<int>(SyncMode::kIdeal) },
-				{ "none", static_cast<int>(SyncMode::kNone) },
-				{ "ptp", static_cast<int>(SyncMode::kPtp) } },
-			      static_cast<int>(spec.sync)));
+	spec.release = reader.Text("release", spec.release);
+	spec.sync = reader.Text("sync", spec.sync);
 	SpecReader host = reader.Table("host");
 	spec.wakeup = ReadLatency(host.Table("wakeup"));
 	spec.stack = ReadLatency(host.Table("stack"));
@@ -500,16 +490,8 @@ FaultSpec ReadFault(const std::string &kind, std::int64_t node, std::int64_t at_
 	named["at_ns"] = at_ns;
 	named["value_ns"] = value_ns;
 	SpecReader reader(named, "fault");
-	FaultSpec spec{};
-	spec.kind = static_cast<FaultKind>(
-		reader.Choice("kind", { { "poll-stall", static_cast<int>(FaultKind::kPollStall) },
-					{ "clock-step", static_cast<int>(FaultKind::kClockStep) },
-					{ "rate-step", static_cast<int>(FaultKind::kRateStep) },
-					{ "link-down", static_cast<int>(FaultKind::kLinkDown) },
-					{ "late-submit", static_cast<int>(FaultKind::kLateSubmit) },
-					{ "wire-pause", static_cast<int>(FaultKind::kWirePause) },
-					{ "lost-sync", static_cast<int>(FaultKind::kLostSync) },
-					{ "cpu-stall", static_cast<int>(FaultKind::kCpuStall) } }));
+	FaultSpec spec;
+	spec.kind = reader.Text("kind");
 	spec.node = static_cast<NodeId>(reader.Integer("node", 0, kNodeMax));
 	spec.at_ns = reader.Integer("at_ns", 0, 4'000'000'000'000'000);
 	spec.value_ns = reader.Integer("value_ns", -1'000'000 * kNsPerS, 1'000'000 * kNsPerS);

@@ -132,7 +132,7 @@ const Registry<TransmitterKind>::Entry kEntry{ "keepon", { Make, true } };
 KeeponTransmitter::KeeponTransmitter(const TransmitterSetup &setup)
 	: world_(setup.world), name_(setup.name), spec_(setup.spec),
 	  nic_oscillator_(setup.nic_oscillator), cpu_oscillator_(setup.cpu_oscillator),
-	  clock_(setup.clock), sink_(setup.sink), cpu_(setup.cpu),
+	  clock_(setup.clock), sync_kind_(setup.sync), sink_(setup.sink), cpu_(setup.cpu),
 	  poll_irq_(setup.cpu, CpuPriority::kHardIrq),
 	  poll_latency_(spec_.poll, Rng(world_.seed, name_, "poll")),
 	  read_rng_(world_.seed, name_, "index read"), probe_rng_(world_.seed, name_, "probe"),
@@ -437,8 +437,8 @@ kpn_verdict KeeponTransmitter::Submit(TxFrame &frame)
 /// Between two polls nobody else has to do with the pacer, unless somebody sets or reads its clock.
 bool KeeponTransmitter::TakesAhead(TimePs at)
 {
-	return at < poll_at_ && at < sync_at_ && spec_.sync != SyncMode::kPtp && !dual_ &&
-	       !listener_ && !probe_.Spec().head_interval_ns;
+	return at < poll_at_ && at < sync_at_ && !sync_kind_.settles && !dual_ && !listener_ &&
+	       !probe_.Spec().head_interval_ns;
 }
 
 /// Frames are fetched between polls: wake up when the next one starts, so that it is known before
@@ -508,14 +508,6 @@ void KeeponTransmitter::OnProbe(TimePs, std::uint64_t)
 kpn_state KeeponTransmitter::State()
 {
 	return kpn_pacer_state(pacer_, Ops::CpuNs(this));
-}
-
-void KeeponTransmitter::OnFault(const FaultSpec &fault)
-{
-	if (fault.kind == FaultKind::kPollStall)
-		stalled_until_ = world_.now + fault.value_ns * kPsPerNs;
-	else
-		SetRate(fault.value_ns);
 }
 
 /// Where trims are anywhere a slot may have to be a shorter one.

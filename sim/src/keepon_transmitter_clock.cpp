@@ -207,38 +207,34 @@ bool KeeponTransmitter::SetStartOffset(std::int64_t offset_ns)
 	return true;
 }
 
-/// After a disturbance. "ptp": the servo sees what became of the clock.
+/// After a disturbance.
 void KeeponTransmitter::SyncAgain()
 {
-	if (spec_.sync != SyncMode::kIdeal || !synchronised_once_ || sync_pending_)
+	if (!sync_kind_.restores || !synchronised_once_ || sync_pending_)
 		return;
+	KeepAgain();
+}
+
+bool KeeponTransmitter::RateIsConstant() const
+{
+	return nic_oscillator_.IsIdentity();
+}
+
+TimePs KeeponTransmitter::KeepAgain()
+{
 	sync_pending_ = true;
 	sync_at_ = world_.now + spec_.sync_interval_ns * kPsPerNs;
 	world_.events.Push(sync_at_, sync_);
+	return sync_at_;
 }
 
-/// Oscillators that keep their rate need it once.
 void KeeponTransmitter::OnSync(TimePs, std::uint64_t)
 {
 	const bool step = !synchronised_once_ || !State().synchronised;
 	synchronised_once_ = true;
 	sync_pending_ = false;
 	sync_at_ = kNever;
-	if (spec_.sync == SyncMode::kPtp) { // set once, as by hand; the rest is PTP's
-		Synchronise(true, kNever);
-		StepPhc(start_offset_ns_);
-		return;
-	}
-	if (spec_.sync == SyncMode::kNone || nic_oscillator_.IsIdentity()) {
-		if (step)
-			Synchronise(true, kNever);
-		return;
-	}
-	const TimePs next = world_.now + spec_.sync_interval_ns * kPsPerNs;
-	sync_pending_ = true;
-	sync_at_ = next;
-	Synchronise(step, next);
-	world_.events.Push(next, sync_);
+	sync_kind_.keep(*this, step);
 }
 
 } // namespace keepon::sim

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "keepon/sim/sync.hpp"
+
 namespace keepon::sim
 {
 
@@ -24,8 +26,7 @@ LaunchtimeTransmitter::LaunchtimeTransmitter(const TransmitterSetup &setup)
 		Mac(setup.nic_oscillator, kpn_byte_time_ps(setup.rate_bps),
 		    kpn_byte_time_ps(setup.rate_bps))),
 	  clock_(setup.clock), oscillator_(setup.nic_oscillator),
-	  stamp_resolution_ns_(setup.spec.stamp_resolution_ns),
-	  settles_(setup.spec.sync == SyncMode::kPtp),
+	  stamp_resolution_ns_(setup.spec.stamp_resolution_ns), settles_(setup.sync.settles),
 	  fetch_rng_(setup.world.seed, setup.name, "fetch"), sink_(setup.sink)
 {
 	if (setup.spec.qdisc && setup.spec.qdisc->taprio && setup.spec.qdisc->taprio->offload)

@@ -130,20 +130,7 @@ void Simulation::OnFault(TimePs, std::uint64_t index)
 {
 	const FaultSpec &fault = faults_[index];
 	Settle(world_.now + 1); // what has arrived did so without it
-	if (fault.kind == FaultKind::kLostSync) {
-		ptp_->LoseSync(fault.node, world_.now + fault.value_ns * kPsPerNs);
-		return;
-	}
-	Station &station = *nodes_[fault.node].station;
-	if (fault.kind != FaultKind::kLinkDown) {
-		station.OnFault(fault);
-		return;
-	}
-	const std::uint32_t ends[2] = { station.End(), world_.ends[station.End()].peer };
-	for (const std::uint32_t end : ends) {
-		world_.ends[end].down_ps = world_.now;
-		world_.ends[end].up_ps = world_.now + fault.value_ns * kPsPerNs;
-	}
+	Registry<FaultKind>::Find(fault.kind)->strike(TargetOf(fault), fault);
 }
 
 const Flow &Simulation::FlowAt(FlowId flow, bool stream) const

@@ -3,13 +3,14 @@
 #include "keepon/sim/simulation.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <limits>
 #include <memory>
 #include <utility>
 
 #include "keepon/sim/load.hpp"
+#include "keepon/sim/release_kind.hpp"
 #include "keepon/sim/stream_talker.hpp"
+#include "keepon/sim/sync.hpp"
 
 namespace keepon::sim
 {
@@ -18,8 +19,14 @@ namespace
 {
 
 constexpr std::size_t kNodesMax = 4096;
-constexpr std::int64_t kPauseNsMax =
-	1000 * kNsPerS; // 33.5 ms at 1 Gb/s with one PAUSE frame; peers renew it
+
+template <class Kind>
+void CheckKind(const std::string &station, const char *key, const std::string &value)
+{
+	if (!Registry<Kind>::Find(value))
+		throw ValueError("station " + Quoted(station) + ": " + key + " = " + Quoted(value) +
+				 " is not one of " + Registry<Kind>::Names());
+}
 
 } // namespace
 
@@ -55,9 +62,9 @@ const Simulation::Node &Simulation::NodeAt(NodeId node, const char *key) const
 NodeId Simulation::AddStation(const std::string &name, const StationSpec &spec)
 {
 	CheckNew(name);
-	if (!Registry<TransmitterKind>::Find(spec.driver))
-		throw ValueError("station " + Quoted(name) + ": driver = " + Quoted(spec.driver) +
-				 " is not one of " + Registry<TransmitterKind>::Names());
+	CheckKind<TransmitterKind>(name, "driver", spec.driver);
+	CheckKind<ReleaseKind>(name, "release", spec.release);
+	CheckKind<SyncKind>(name, "sync", spec.sync);
 	Node &node = nodes_.emplace_back();
 	node.name = name;
 	node.station_spec = spec;
@@ -407,57 +414,27 @@ void Simulation::SetSync(const PtpSpec &spec)
 	ptp_ = std::make_unique<PtpNetwork>(world_, spec, std::move(members));
 }
 
+FaultTarget Simulation::TargetOf(const FaultSpec &spec)
+{
+	return { world_, spec.node, nodes_[spec.node].station.get(), ptp_.get() };
+}
+
 void Simulation::AddFault(const FaultSpec &spec)
 {
 	CheckBuilding();
-	const Node &node = NodeAt(spec.node, "fault node");
-	if (spec.kind == FaultKind::kMasterChange)
-		throw ValueError("fault on " + Quoted(node.name) +
-				 ": master-change is a part of set_sync()");
-	if (spec.kind == FaultKind::kLostSync) {
-		if (!ptp_ || !ptp_->TakesPart(spec.node))
-			throw ValueError("fault on " + Quoted(node.name) +
-					 ": lost-sync needs a node that PTP synchronises");
-		if (spec.at_ns < 0 || spec.value_ns < 0)
-			throw ValueError("fault on " + Quoted(node.name) + ": lost-sync at " +
-					 std::to_string(spec.at_ns) + " ns for " +
-					 std::to_string(spec.value_ns) +
-					 " ns: neither is negative");
+	const std::string what = "fault on " + Quoted(NodeAt(spec.node, "fault node").name) + ": ";
+	const FaultKind *kind = Registry<FaultKind>::Find(spec.kind);
+	if (!kind)
+		throw ValueError(what + "kind = " + Quoted(spec.kind) + " is not one of " +
+				 Registry<FaultKind>::Names());
+	const FaultTarget target = TargetOf(spec);
+	const std::string problem = kind->problem(target, spec);
+	if (!problem.empty())
+		throw ValueError(what + problem);
+	if (kind->announce)
+		kind->announce(target, spec);
+	if (kind->strike)
 		faults_.push_back(spec);
-		return;
-	}
-	if (!node.station)
-		throw ValueError("fault on " + Quoted(node.name) +
-				 ": it is no station with a link");
-	if (spec.at_ns < 0)
-		throw ValueError("fault on " + Quoted(node.name) +
-				 ": at_ns = " + std::to_string(spec.at_ns) + " is negative");
-	const bool of_pacer =
-		spec.kind == FaultKind::kPollStall || spec.kind == FaultKind::kRateStep;
-	if (of_pacer && !node.station->Tx().Takes(spec.kind))
-		throw ValueError("fault on " + Quoted(node.name) +
-				 ": poll-stall and rate-step need driver keepon");
-	if (spec.kind == FaultKind::kCpuStall && node.station->Spec().cpu.cores == 0)
-		throw ValueError("fault on " + Quoted(node.name) +
-				 ": cpu-stall needs cores to contend for");
-	if (spec.kind == FaultKind::kRateStep && std::abs(spec.value_ns) > KPN_ADJ_PPB_MAX)
-		throw ValueError("fault on " + Quoted(node.name) + ": rate-step of " +
-				 std::to_string(spec.value_ns) + " ppb is not within +-" +
-				 std::to_string(KPN_ADJ_PPB_MAX));
-	if (spec.kind != FaultKind::kClockStep && spec.kind != FaultKind::kRateStep &&
-	    spec.value_ns < 0)
-		throw ValueError("fault on " + Quoted(node.name) +
-				 ": value_ns = " + std::to_string(spec.value_ns) + " is negative");
-	if (spec.kind == FaultKind::kWirePause && spec.value_ns > kPauseNsMax)
-		throw ValueError("fault on " + Quoted(node.name) + ": wire-pause of " +
-				 std::to_string(spec.value_ns) + " ns is not within 0 to " +
-				 std::to_string(kPauseNsMax));
-	if (spec.kind == FaultKind::kWirePause)
-		node.station->Tx().AddPause({ spec.at_ns * kPsPerNs, spec.value_ns * kPsPerNs });
-	else
-		faults_.push_back(spec);
-	if (node.station && spec.kind != FaultKind::kWirePause)
-		node.station->ExpectFault();
 }
 
 void Simulation::SetWindow(std::int64_t start_ns, std::int64_t end_ns)

@@ -11,15 +11,17 @@ namespace keepon::sim
 
 Station::Station(World &world, NodeId node, std::string name, const StationSpec &spec,
 		 std::uint32_t end, std::uint64_t rate_bps)
-	: world_(world), node_(node), name_(std::move(name)), spec_(spec), end_(end),
+	: world_(world), node_(node), name_(std::move(name)), spec_(spec),
+	  sync_(*Registry<SyncKind>::Find(spec.sync)),
+	  release_(*Registry<ReleaseKind>::Find(spec.release)), end_(end),
 	  nic_oscillator_(spec.nic_ppm, spec.wander_ppb_per_s, spec.wander_ppb,
 			  Rng(world.seed, name_, "nic oscillator")),
 	  cpu_oscillator_(spec.cpu_ppm, spec.wander_ppb_per_s, spec.wander_ppb,
 			  Rng(world.seed, name_, "cpu oscillator")),
-	  clock_(world.epoch_ns, spec.sync,
+	  clock_(world.epoch_ns, sync_.free_running,
 		 Registry<TransmitterKind>::Find(spec.driver)->has_phc ? nic_oscillator_ :
 									 cpu_oscillator_),
-	  system_clock_(world.epoch_ns, spec.sync, cpu_oscillator_),
+	  system_clock_(world.epoch_ns, sync_.free_running, cpu_oscillator_),
 	  stages_(world.seed, name_, spec_), cpu_(world.events, world.now, spec.cpu.cores),
 	  driver_(stages_.Of(HostStage::kDriver, "driver")),
 	  timer_(stages_.Of(HostStage::kTimer, "timer")), pool_(KPN_FRAME_BYTES_MAX),
@@ -29,16 +31,14 @@ Station::Station(World &world, NodeId node, std::string name, const StationSpec 
 		stalls_.emplace_back(cpu_, CpuPriority::kHardIrq);
 	const TransmitterKind &kind = *Registry<TransmitterKind>::Find(spec.driver);
 	transmitter_ = kind.make({ world, node, name_, spec_, rate_bps, nic_oscillator_,
-				   cpu_oscillator_, clock_, cpu_, *this });
+				   cpu_oscillator_, clock_, sync_, cpu_, *this });
 	if (spec.qdisc)
 		qdiscs_ =
 			std::make_unique<QdiscTree>(static_cast<QdiscHost &>(*this),
 						    static_cast<QdiscBelow &>(*this), *spec_.qdisc);
-	else if (spec.release == ReleaseKind::kEtf)
-		etf_ = std::make_unique<EtfQdisc>(
-			static_cast<QdiscHost &>(*this), static_cast<QdiscBelow &>(*this),
-			EtfSpec{ .delta_ns = spec.etf_delta_ns }, nullptr);
-	if (spec.sync == SyncMode::kPtp)
+	else if (release_.make)
+		timed_ = release_.make({ *this, *this, spec_ });
+	if (sync_.settles)
 		MakeClocks(kind.has_phc);
 }
 
@@ -110,8 +110,8 @@ TxFrame &Station::MakeFrame(FlowId flow_id, std::int64_t seq)
 
 void Station::Send(TxFrame &frame)
 {
-	if (etf_)
-		etf_->Enqueue(frame);
+	if (timed_)
+		timed_->Enqueue(frame);
 	else
 		SendPlain(frame);
 }
@@ -222,7 +222,7 @@ bool Station::Certain(TimePs at) const
 bool Station::UndisturbedUntil(TimePs at) const
 {
 	const auto quiet = [at](const auto &one) { return one->QuietUntil() > at; };
-	return Certain(at) && spec_.sync != SyncMode::kPtp &&
+	return Certain(at) && !sync_.settles &&
 	       std::all_of(applications_.begin(), applications_.end(), quiet);
 }
 
@@ -342,22 +342,10 @@ void Station::Receive(std::uint32_t index)
 	flow.records.stamp_ns[l][seq] = StampNs(packet.sfd_ps);
 }
 
-void Station::OnFault(const FaultSpec &fault)
+void Station::StallCores(TimePs duration)
 {
-	if (transmitter_->Takes(fault.kind)) {
-		transmitter_->OnFault(fault);
-	} else if (fault.kind == FaultKind::kCpuStall) {
-		for (HostCpu::Thread &core : stalls_)
-			core.Run(world_.now, fault.value_ns * kPsPerNs, stalled_);
-	} else if (fault.kind == FaultKind::kLateSubmit) {
-		late_ps_ = fault.value_ns * kPsPerNs;
-	} else if (fault.kind == FaultKind::kClockStep && ptp_clock_) {
-		ptp_clock_->Step(world_.now, fault.value_ns);
-	} else if (fault.kind == FaultKind::kClockStep) {
-		clock_.Step(fault.value_ns);
-		transmitter_->StepClock(fault.value_ns);
-	}
-	// All others are of links, of the network, or known to the transmitter beforehand.
+	for (HostCpu::Thread &core : stalls_)
+		core.Run(world_.now, duration, stalled_);
 }
 
 } // namespace keepon::sim

@@ -48,6 +48,16 @@ void Station::FollowPhc(bool stepped)
 	followed_cpu_ps_ = cpu_ps;
 }
 
+void Station::StepClock(std::int64_t delta_ns)
+{
+	if (ptp_clock_) {
+		ptp_clock_->Step(world_.now, delta_ns);
+		return;
+	}
+	clock_.Step(delta_ns);
+	transmitter_->StepClock(delta_ns);
+}
+
 /// What a unit beside the wire would stamp, by the station's clock.
 std::int64_t Station::StampNs(TimePs t)
 {

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A transmitter and a load that nobody but this file knows.
+// One of each sort of block that nobody but this file knows.
+#include <cstdlib>
+#include <deque>
 #include <memory>
 #include <string>
 
 #include "checks.hpp"
+#include "keepon/sim/fault.hpp"
 #include "keepon/sim/load.hpp"
+#include "keepon/sim/release_kind.hpp"
 #include "keepon/sim/servo.hpp"
 #include "keepon/sim/simulation.hpp"
+#include "keepon/sim/sync.hpp"
 #include "keepon/sim/transmitter.hpp"
 
 namespace keepon::sim::test
@@ -88,6 +93,67 @@ std::string BurstProblem(const LoadSpec &spec)
 
 const Registry<LoadKind>::Entry kBurst{ "burst", { MakeBurst, BurstProblem } };
 
+/// Keeps each frame for 10 us, whatever its txtime.
+class Delay final : public Qdisc
+{
+public:
+	static constexpr std::int64_t kNs = 10'000;
+
+	explicit Delay(const ReleaseSetup &setup) : host_(setup.host), driver_(setup.driver) {}
+
+	void Enqueue(TxFrame &frame) override
+	{
+		waiting_.push_back(frame.index);
+		host_.SetTimer(host_.TaiNs() + kNs, timer_);
+	}
+
+private:
+	void OnTimer(TimePs, std::uint64_t)
+	{
+		host_.OnTimerTold();
+		TxFrame &frame = host_.FrameAt(waiting_.front());
+		waiting_.pop_front();
+		driver_.HandOn(frame);
+	}
+
+	QdiscHost &host_;
+	QdiscBelow &driver_;
+	std::deque<std::uint32_t> waiting_;
+	MemberEvent<&Delay::OnTimer> timer_{ *this };
+};
+
+std::unique_ptr<Qdisc> MakeDelay(const ReleaseSetup &setup)
+{
+	return std::make_unique<Delay>(setup);
+}
+
+const Registry<ReleaseKind>::Entry kDelay{ "delay", { true, MakeDelay } };
+
+/// Steps the clock at every interval and leaves its rate alone.
+void KeepBySteps(KeptClock &clock, bool)
+{
+	clock.Synchronise(true, kNever);
+	clock.KeepAgain();
+}
+
+const Registry<SyncKind>::Entry kSteps{ "steps", { false, false, false, KeepBySteps } };
+
+/// A station hears nothing for value_ns, and is heard.
+std::string DeafProblem(const FaultTarget &target, const FaultSpec &spec)
+{
+	return spec.value_ns > 5'000'000 ? "deaf for more than 5 ms" :
+					   DurationFaultProblem(target, spec);
+}
+
+void GoDeaf(const FaultTarget &target, const FaultSpec &spec)
+{
+	LinkEnd &end = target.world.ends[target.station->End()];
+	end.down_ps = target.world.now;
+	end.up_ps = target.world.now + spec.value_ns * kPsPerNs;
+}
+
+const Registry<FaultKind>::Entry kDeaf{ "deaf", { DeafProblem, ExpectFault, GoDeaf } };
+
 template <class What>
 std::string Said(What what)
 {
@@ -122,11 +188,102 @@ void TestLoads(Checks &checks)
 	EXPECT(Registry<ServoKind>::Names() == "\"linreg\" \"pi\" \"ratio\"");
 }
 
+/// A stream of a frame each millisecond from the first station to the second, and back.
+struct Both {
+	explicit Both(const StationSpec &spec)
+	{
+		nodes[0] = sim.AddStation("a", spec);
+		nodes[1] = sim.AddStation("b", StationSpec());
+		sim.AddLink(nodes[0], nodes[1], 1'000'000'000, 50);
+		for (std::size_t i = 0; i < 2; i++) {
+			StreamSpec stream;
+			stream.id = std::string(i == 0 ? "there" : "back");
+			stream.talker = nodes[i];
+			stream.listeners = { nodes[1 - i] };
+			stream.routes = { {} };
+			stream.advance_ns = 0;
+			flows[i] = sim.AddStream(stream);
+		}
+	}
+
+	Simulation sim{ 1, 1'700'000'000'000'000'000 };
+	NodeId nodes[2];
+	FlowId flows[2];
+};
+
+void TestReleases(Checks &checks)
+{
+	StationSpec spec;
+	Both plain(spec);
+	spec.release = std::string("delay");
+	Both delayed(spec);
+	for (Both *both : { &plain, &delayed })
+		both->sim.Run(15'500'000, [] {});
+	for (std::size_t seq = 0; seq < 6; seq++)
+		EXPECT(delayed.sim.FlowAt(delayed.flows[0], true).records.submit_ps[seq] ==
+		       plain.sim.FlowAt(plain.flows[0], true).records.submit_ps[seq] +
+			       Delay::kNs * kPsPerNs);
+	EXPECT(delayed.sim.FlowAt(delayed.flows[0], true).delivered[0] == 6);
+	EXPECT(Registry<ReleaseKind>::Names() == "\"delay\" \"etf\" \"sleep\" \"txtime\"");
+	Simulation other(1, 0);
+	spec.release = std::string("soon");
+	EXPECT(Said([&] { other.AddStation("a", spec); }) ==
+	       "station \"a\": release = \"soon\" is not one of " + Registry<ReleaseKind>::Names());
+}
+
+/// A crystal that is 50 ppm fast, and a step each 10 ms: a step of 500 ns.
+void TestSyncs(Checks &checks)
+{
+	StationSpec spec;
+	spec.driver = std::string("keepon");
+	spec.nic_ppm = 50;
+	spec.keepon.slot_bytes = 230;
+	spec.sync_interval_ns = 10'000'000;
+	spec.sync = std::string("steps");
+	Both both(spec);
+	KeeponTransmitter &keepon = *both.sim.StationAt(both.nodes[0]).Keepon();
+	// The clock is set first at 1 ms.
+	for (std::int64_t set_ns = 31'000'000; set_ns < 100'000'000; set_ns += 10'000'000) {
+		both.sim.Run(set_ns - 100'000, [] {});
+		const std::int64_t before_ps = std::abs(keepon.PhcErrorPs());
+		EXPECT(before_ps > 480'000 && before_ps < 510'000);
+		both.sim.Run(set_ns + 100'000, [] {});
+		EXPECT(std::abs(keepon.PhcErrorPs()) < 20'000);
+	}
+	EXPECT(Registry<SyncKind>::Names() == "\"ideal\" \"none\" \"ptp\" \"steps\"");
+	Simulation other(1, 0);
+	spec.sync = std::string("ntp");
+	EXPECT(Said([&] { other.AddStation("a", spec); }) ==
+	       "station \"a\": sync = \"ntp\" is not one of " + Registry<SyncKind>::Names());
+}
+
+void TestFaults(Checks &checks)
+{
+	Both both{ StationSpec() };
+	FaultSpec fault{ "deaf", both.nodes[0], 11'500'000, 5'000'001 };
+	EXPECT(Said([&] { both.sim.AddFault(fault); }) ==
+	       "fault on \"a\": deaf for more than 5 ms");
+	fault.value_ns = 2'000'000;
+	both.sim.AddFault(fault);
+	fault.kind = std::string("fire");
+	EXPECT(Said([&] { both.sim.AddFault(fault); }) ==
+	       "fault on \"a\": kind = \"fire\" is not one of " + Registry<FaultKind>::Names());
+	both.sim.Run(15'500'000, [] {});
+	EXPECT(both.sim.FlowAt(both.flows[0], true).delivered[0] == 6);
+	EXPECT(both.sim.FlowAt(both.flows[1], true).delivered[0] == 4);
+	EXPECT(Registry<FaultKind>::Names() ==
+	       "\"clock-step\" \"cpu-stall\" \"deaf\" \"late-submit\" \"link-down\" \"lost-sync\" "
+	       "\"poll-stall\" \"rate-step\" \"wire-pause\"");
+}
+
 } // namespace
 
 void TestRegistry(Checks &checks)
 {
 	TestLoads(checks);
+	TestReleases(checks);
+	TestSyncs(checks);
+	TestFaults(checks);
 	Simulation sim(1, 1'700'000'000'000'000'000);
 	StationSpec spec;
 	spec.driver = std::string("plain");

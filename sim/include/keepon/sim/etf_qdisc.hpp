@@ -35,7 +35,7 @@ public:
 	/// Hand on what is due, drop what is late, and set the timer for the next.
 	void Serve() override;
 	void AddCounters(Counters &counters) const override;
-	std::int64_t Drops() const { return late_ + wrong_; }
+	std::int64_t Drops() const override { return late_ + wrong_; }
 
 private:
 	void OnTimer(TimePs, std::uint64_t due_ns);

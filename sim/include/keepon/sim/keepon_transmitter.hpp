@@ -14,6 +14,7 @@
 #include "keepon/sim/pacer_probe.hpp"
 #include "keepon/sim/spec.hpp"
 #include "keepon/sim/station_clock.hpp"
+#include "keepon/sim/sync.hpp"
 #include "keepon/sim/transmitter.hpp"
 #include "keepon/sim/world.hpp"
 
@@ -33,7 +34,7 @@ protected:
 
 class RxRing;
 
-class KeeponTransmitter final : public Transmitter
+class KeeponTransmitter final : public Transmitter, private PolledDriver, private KeptClock
 {
 public:
 	/// Throws ValueError with the first problem kpn_config_validate() finds.
@@ -49,25 +50,16 @@ public:
 	std::unique_ptr<NodeClock> MakePhc() override;
 	bool SetStartOffset(std::int64_t offset_ns) override;
 	void StepClock(std::int64_t delta_ns) override { StepPhc(delta_ns); }
-	bool Takes(FaultKind kind) const override
-	{
-		return kind == FaultKind::kPollStall || kind == FaultKind::kRateStep;
-	}
-	void OnFault(const FaultSpec &fault) override;
+	PolledDriver *Polled() override { return this; }
 	std::uint32_t FrameBytesMax() const override;
 	std::int64_t OfPolls(std::int64_t (Latency::*count)() const) const override;
 	std::int64_t Placeholders() const override;
 	Counters NicCounters() const override;
 
-	/// Bring PHC and station clock together: the first time by a step, later by the rate until
-	/// the next call.
-	void Synchronise(bool step, TimePs until);
-
 	/// Shift the PHC (a fault, or the first synchronisation).
 	void StepPhc(std::int64_t delta_ns);
-	/// Rate of the PHC from now on, in ppb of nominal; what a servo would set. Not followed by
-	/// the ideal clock.
-	void SetRate(std::int64_t ppb);
+	/// What a servo would set, too. Not followed by the ideal clock.
+	void SetRate(std::int64_t ppb) override;
 
 	const kpn_stats &Stats() const { return *kpn_pacer_stats(pacer_); }
 	kpn_state State();
@@ -141,7 +133,11 @@ private:
 	/// Compare what the core believes with the truth.
 	void OnProbe(TimePs, std::uint64_t);
 	void OnRealFrame(const ring_nic_frame &frame);
-	/// Ideal synchronisation: true by construction, not a result.
+	void StallPolls(TimePs until) override { stalled_until_ = until; }
+	bool RateIsConstant() const override;
+	void Synchronise(bool step, TimePs until) override;
+	void StepToStart() override { StepPhc(start_offset_ns_); }
+	TimePs KeepAgain() override;
 	void OnSync(TimePs, std::uint64_t);
 	void SyncAgain();
 	void MakeConfig(const StationSpec &spec, std::uint64_t rate_bps, std::uint64_t seed);
@@ -160,6 +156,7 @@ private:
 	Oscillator &nic_oscillator_;
 	Oscillator &cpu_oscillator_;
 	StationClock &clock_;
+	const SyncKind &sync_kind_;
 	TransmitterSink &sink_;
 	HostCpu &cpu_;
 	HostCpu::Thread poll_irq_; // polls by a timer, as keepon.ko does unless told otherwise

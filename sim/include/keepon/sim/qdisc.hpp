@@ -61,6 +61,8 @@ public:
 	virtual void Enqueue(TxFrame &frame) = 0;
 	/// The driver is free again.
 	virtual void Serve() {}
+	/// Frames that ended in it.
+	virtual std::int64_t Drops() const { return 0; }
 	virtual void AddCounters(Counters &) const {}
 };
 

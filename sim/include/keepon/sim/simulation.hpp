@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "keepon/sim/bridge.hpp"
+#include "keepon/sim/fault.hpp"
 #include "keepon/sim/ptp_network.hpp"
 #include "keepon/sim/spec.hpp"
 #include "keepon/sim/station.hpp"
@@ -109,6 +110,7 @@ private:
 	/// Frames that have arrived before \p end, and of which there are no events.
 	void Settle(TimePs end);
 	void Arrive(std::uint32_t end, std::uint32_t packet);
+	FaultTarget TargetOf(const FaultSpec &spec);
 	void OnFault(TimePs, std::uint64_t fault);
 
 	World world_;

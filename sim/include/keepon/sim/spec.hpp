@@ -18,10 +18,6 @@
 namespace keepon::sim
 {
 
-enum class ReleaseKind { kTxtime, kEtf, kSleep };
-/// kPtp: the clock is set by PTP, which Simulation::SetSync() describes.
-enum class SyncMode { kIdeal, kNone, kPtp };
-
 /// The NIC as the drivers see it. Nobody has published prefetch, fetch, restart, how long a read of
 /// the index takes and how late a receive index is: all of them are chosen, and scenarios set them
 /// (station.nic), so these defaults serve the simulator's own tests only. Fields of the ring (prefetch, index, persistent, reserved) matter
@@ -103,8 +99,8 @@ struct CpuSpec {
 struct StationSpec {
 	std::optional<QdiscSpec> qdisc;  // in front of the driver, instead of what `release` has
 	std::string driver = "standard"; // name of a TransmitterKind
-	ReleaseKind release = ReleaseKind::kTxtime;
-	SyncMode sync = SyncMode::kIdeal;
+	std::string release = "txtime";  // name of a ReleaseKind
+	std::string sync = "ideal";      // name of a SyncKind
 	LatencySpec wakeup;
 	LatencySpec stack;
 	LatencySpec driver_stage;
@@ -189,23 +185,11 @@ struct LoadSpec {
 	int queue = 0;
 };
 
-enum class FaultKind {
-	kPollStall,
-	kClockStep,
-	kRateStep,
-	kLinkDown,
-	kLateSubmit,
-	kWirePause,
-	kLostSync,
-	kMasterChange,
-	kCpuStall
-};
-
 struct FaultSpec {
-	FaultKind kind;
-	NodeId node;
-	std::int64_t at_ns;
-	std::int64_t value_ns;
+	std::string kind; // name of a FaultKind
+	NodeId node = 0;
+	std::int64_t at_ns = 0;
+	std::int64_t value_ns = 0;
 };
 
 } // namespace keepon::sim

@@ -25,8 +25,10 @@
 #include "keepon/sim/node_clock.hpp"
 #include "keepon/sim/oscillator.hpp"
 #include "keepon/sim/qdisc_tree.hpp"
+#include "keepon/sim/release_kind.hpp"
 #include "keepon/sim/spec.hpp"
 #include "keepon/sim/station_clock.hpp"
+#include "keepon/sim/sync.hpp"
 #include "keepon/sim/world.hpp"
 
 namespace keepon::sim
@@ -58,9 +60,15 @@ public:
 
 	void OnArrive(std::uint32_t packet);
 	bool OnlyCounts(const FrameHeader &header) override;
-	/// Before the start: OnFault() will come.
+
+	// What faults do.
+	/// Before the start: one will come.
 	void ExpectFault() { faulty_ = true; }
-	void OnFault(const FaultSpec &fault);
+	/// All cores are taken away, by what nobody interrupts.
+	void StallCores(TimePs duration);
+	/// The next frame of a stream comes late.
+	void DelayNextFrame(TimePs late) { late_ps_ = late; }
+	void StepClock(std::int64_t delta_ns);
 
 	// What PtpNetwork asks of a station with sync "ptp".
 	/// The clock PTP sets or distributes; NULL otherwise.
@@ -78,8 +86,8 @@ public:
 	}
 	HostCpu &Cpu() override { return cpu_; }
 	StationClock &SystemClock() override { return system_ ? system_clock_ : clock_; }
-	bool ClockSettles() const override { return spec_.sync == SyncMode::kPtp; }
-	bool TakesTxtimes() const override { return spec_.release != ReleaseKind::kSleep; }
+	bool ClockSettles() const override { return sync_.settles; }
+	bool TakesTxtimes() const override { return release_.takes_txtimes; }
 	bool Refuses() const override { return qdiscs_ != nullptr; }
 	TimePs TakeLateness() override { return std::exchange(late_ps_, 0); }
 	TxFrame &MakeFrame(FlowId flow, std::int64_t seq) override;
@@ -100,7 +108,7 @@ public:
 	std::int64_t ForeignFrames() const { return foreign_frames_; }
 	/// Frames of \p flow that were made and have not ended.
 	std::int64_t PendingOf(FlowId flow) const { return pool_.InUse(flow); }
-	std::int64_t EtfDrops() const { return etf_ ? etf_->Drops() : 0; }
+	std::int64_t EtfDrops() const { return timed_ ? timed_->Drops() : 0; }
 	/// Of the qdiscs that were asked for, by `qdisc`.
 	Counters QdiscCounters() const { return qdiscs_ ? qdiscs_->Counted() : Counters{}; }
 	std::int64_t Disturbances() const { return disturbances_; }
@@ -154,6 +162,8 @@ private:
 	NodeId node_;
 	std::string name_;
 	StationSpec spec_;
+	const SyncKind &sync_;
+	const ReleaseKind &release_;
 	std::uint32_t end_;
 	Oscillator nic_oscillator_;
 	Oscillator cpu_oscillator_;
@@ -175,7 +185,7 @@ private:
 	Latency &timer_;
 	FramePool pool_;
 	std::unique_ptr<Transmitter> transmitter_;
-	std::unique_ptr<EtfQdisc> etf_;     // with release "etf"
+	std::unique_ptr<Qdisc> timed_;      // of the release, which takes frames with a txtime
 	std::unique_ptr<QdiscTree> qdiscs_; // those of the spec, which take all frames
 	const TxFrame *entering_ = nullptr; // the frame that they are given now
 	std::deque<std::uint32_t> handed_;  // by them, where cores are contended for

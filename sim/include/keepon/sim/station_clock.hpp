@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The time of day of a station as its applications and its PHC have it. "ideal": network time, true
-// by construction; "none": agreed at the start, then its own oscillator; with PTP whatever clock it
-// follows. A fault may step either.
+// The time of day of a station as its applications and its PHC have it: network time, or free running
+// agreed with it at the start, then its own oscillator; or whatever clock it follows. A fault may step
+// any.
 #pragma once
 
 #include <cstdint>
 
 #include "keepon/sim/node_clock.hpp"
 #include "keepon/sim/oscillator.hpp"
-#include "keepon/sim/spec.hpp"
 #include "keepon/sim/types.hpp"
 
 namespace keepon::sim
@@ -17,9 +16,8 @@ namespace keepon::sim
 class StationClock
 {
 public:
-	StationClock(std::int64_t epoch_ns, SyncMode sync, Oscillator &oscillator)
-		: epoch_ns_(epoch_ns), free_running_(sync == SyncMode::kNone),
-		  oscillator_(oscillator)
+	StationClock(std::int64_t epoch_ns, bool free_running, Oscillator &oscillator)
+		: epoch_ns_(epoch_ns), free_running_(free_running), oscillator_(oscillator)
 	{
 	}
 

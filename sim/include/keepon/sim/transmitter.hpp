@@ -67,8 +67,22 @@ protected:
 	~TransmitterSink() = default;
 };
 
+/// What faults do to a driver that polls, and to the time it counts.
+class PolledDriver
+{
+public:
+	/// No poll before \p until.
+	virtual void StallPolls(TimePs until) = 0;
+	/// Rate of its clock from now on, in ppb of nominal.
+	virtual void SetRate(std::int64_t ppb) = 0;
+
+protected:
+	~PolledDriver() = default;
+};
+
 class HostCpu;
 class StationClock;
+struct SyncKind;
 struct World;
 
 using Counters = std::vector<std::pair<std::string, std::int64_t>>;
@@ -107,9 +121,8 @@ public:
 	/// Somebody shifts the time of day.
 	virtual void StepClock(std::int64_t) {}
 
-	/// Whether faults of \p kind are its affair.
-	virtual bool Takes(FaultKind) const { return false; }
-	virtual void OnFault(const FaultSpec &) {}
+	/// Its driver, if it polls; NULL otherwise.
+	virtual PolledDriver *Polled() { return nullptr; }
 
 	/// Longest frame that an application may send at any time.
 	virtual std::uint32_t FrameBytesMax() const { return KPN_FRAME_BYTES_MAX; }
@@ -130,6 +143,7 @@ struct TransmitterSetup {
 	Oscillator &nic_oscillator;
 	Oscillator &cpu_oscillator;
 	StationClock &clock; // what applications mean by time
+	const SyncKind &sync;
 	HostCpu &cpu;
 	TransmitterSink &sink;
 };

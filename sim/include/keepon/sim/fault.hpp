@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What may go wrong at a node, each sort in a file of its own.
+#pragma once
+
+#include <string>
+
+#include "keepon/sim/registry.hpp"
+#include "keepon/sim/spec.hpp"
+#include "keepon/sim/world.hpp"
+
+namespace keepon::sim
+{
+
+class PtpNetwork;
+class Station;
+
+/// The node it happens to, and what a fault can get at.
+struct FaultTarget {
+	World &world;
+	NodeId node;
+	Station *station; // NULL: a bridge, or not linked
+	PtpNetwork *ptp;  // NULL: clocks are not set by PTP
+};
+
+/// A sort of fault, by the name that stands in `kind`.
+struct FaultKind {
+	/// What is wrong with the values or the node, empty: nothing.
+	std::string (*problem)(const FaultTarget &target, const FaultSpec &spec);
+	/// Before the start; NULL: nobody has to know. A station that is not told by
+	/// Station::ExpectFault() may have done ahead of time what the fault would change.
+	void (*announce)(const FaultTarget &target, const FaultSpec &spec);
+	/// At its time, when everything that arrived before has been seen to; NULL: nothing happens
+	/// then.
+	void (*strike)(const FaultTarget &target, const FaultSpec &spec);
+};
+
+/// Of those that happen to a station: no station, or the time.
+std::string StationFaultProblem(const FaultTarget &target, const FaultSpec &spec);
+/// Of those with a duration.
+std::string DurationFaultProblem(const FaultTarget &target, const FaultSpec &spec);
+/// Of those that happen to a driver that polls, with a station. \return empty: it does
+std::string PollsFaultProblem(const FaultTarget &target);
+void ExpectFault(const FaultTarget &target, const FaultSpec &spec);
+
+} // namespace keepon::sim
