@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import json
+import socket
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from keepon.errors import EnvironmentProblemError
 from keepon.linux import taken
-from keepon.linux.apply import before, undo, watcher
+from keepon.linux.apply import before, command, undo, watcher
 from keepon.linux.apply.journal import KEEP, UNDO, Journal
 from keepon.linux.apply.steps import Setup, TakeRoutes
 
@@ -106,3 +107,20 @@ def test_a_card_that_something_is_built_on_is_refused(monkeypatch: pytest.Monkey
         before.of_setup(setup)
     # qdiscs alone leave it its own way
     assert before.of_setup(Setup("of a plan", "eth0", "eth0", (), ())) == []
+
+
+def test_a_watcher_that_was_killed_before_it_is_told_the_time_is_noticed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ours, its = socket.socketpair()
+    its.close()
+    undone: list[str] = []
+    journal: Any = SimpleNamespace(path="journal", begun=0, mark=None, nic="eth0")
+    monkeypatch.setattr(command, "_watched", lambda journal, lock: ours)
+    monkeypatch.setattr(command.journals, "save", lambda journal: None)
+    monkeypatch.setattr(command.journals, "read", lambda path: None)
+    monkeypatch.setattr(command.undo, "undo", lambda journal: undone.append("undone") or [])
+    setup = Setup("of a plan", "eth0", "rt0", (), ())
+    end = command._carried_out(journal, setup, -1, ("settle", 3), "", undone.append)
+    assert end["verdict"] == "undo" and "was killed" in end["why"]
+    assert undone == ["undone"]

@@ -154,6 +154,8 @@ def _killed_in(place: Path, is_replacing: bool) -> None:
 def test_what_a_killed_run_left_is_taken_away_by_the_next(tmp_path: Path) -> None:
     place = tmp_path / "o"
     others = [tmp_path / ".o.settings", tmp_path / ".oo.keepon-abcdefgh", tmp_path / ".o.keepon-x"]
+    # named as ours, but not made by us
+    others += [tmp_path / f".o.keepon-{kind}settings" for kind in ("", "earlier-")]
     for other in others:
         other.mkdir()
     _killed_in(place, is_replacing=False)

@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import pytest
+from helpers import RUN, python_apart
 from keepon.errors import ConfigError, EnvironmentProblemError
 from keepon.linux.link import raised
 
@@ -33,7 +36,22 @@ def did(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(raised, "take_routes", lambda card, name: done.append(f"{card} {name}"))
     monkeypatch.setattr(raised, "answers", lambda client: "up" not in done)
     monkeypatch.setattr(raised, "until", lambda deadline_s, found: found())
+    monkeypatch.setattr(raised, "holding", lambda card: nullcontext())
+    monkeypatch.setattr(raised, "guarded", inline)
+    monkeypatch.setattr(raised, "leases_s", lambda card: {})
     return done
+
+
+def inline(work: Callable[[], str], back: Callable[[], None], restored: str) -> str:
+    """As guarded() does, in this process."""
+    try:
+        return work()
+    except KeyboardInterrupt:
+        back()
+        raise
+    except EnvironmentProblemError as error:
+        back()
+        raise EnvironmentProblemError(f"{error}; {restored}") from error
 
 
 def test_a_connection_that_does_not_come_back_sets_it_down(did: list[str]) -> None:
@@ -72,3 +90,50 @@ def test_a_time_that_is_none(did: list[str], back_s: float) -> None:
     with pytest.raises(ConfigError, match="must be above 0 and at most 3600 seconds"):
         raised.up("rt0", back_s, False)
     assert did == []
+
+
+def test_addresses_that_end_are_told(did: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A DHCP client is bound to the card, whose way is closed."""
+    monkeypatch.setattr(raised, "answers", lambda client: True)
+    monkeypatch.setattr(raised, "leases_s", lambda card: {"10.0.0.5": 3600})
+    assert raised.up("rt0", 30, False).endswith(
+        "; 10.0.0.5 is lent to eth0 for 3600 s more, and what would renew that by eth0 cannot while"
+        " rt0 is up: give eth0 a fixed address"
+    )
+
+
+KILLED = """
+import os, signal, subprocess, sys, time
+from contextlib import nullcontext
+from keepon.linux.link import raised
+
+def is_up():
+    return "UP" in subprocess.run(["ip", "-o", "link", "show", "above"], capture_output=True,
+                                  text=True).stdout.partition("<")[2].partition(">")[0].split(",")
+
+raised.card_of = lambda name: "card"
+raised.holding = lambda card: nullcontext()
+raised.check_alone = lambda card, name: None
+raised.take_routes = lambda card, name: time.sleep(30)
+child = os.fork()
+if not child:
+    raised.up("above", 30, False)
+    os._exit(0)
+while not is_up():
+    time.sleep(0.01)
+os.kill(child, signal.SIGKILL)
+for _ in range(500):
+    if not is_up():
+        print("down again")
+        break
+    time.sleep(0.01)
+"""
+
+
+def test_a_command_that_is_killed_leaves_it_down() -> None:
+    setup = """
+ip link add card type veth peer name other
+ip link add above type veth peer name beyond
+ip link set beyond up
+"""
+    assert python_apart(setup + RUN, KILLED).stdout == "down again\n"

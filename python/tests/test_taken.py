@@ -113,6 +113,29 @@ def test_every_route_goes_by_the_device_on_the_card_and_comes_back(mtu: int) -> 
             "can only be hidden by one of metric 1023, which another device has: give it a greater"
             " metric first",
         ),
+        (
+            "ip route add 10.41.0.0/16 via 10.30.0.2 dev away\n"
+            "ip route append 10.41.0.0/16 via 10.0.0.2 dev card\n",
+            "of card is behind one of away with the same metric, and one before it would take that"
+            " one's traffic: take one of the two away first",
+        ),
+        (
+            "ip route add default via 10.30.0.2 dev away metric 99\n",
+            "of card can only be hidden by one of metric 99, which another device has: give it a"
+            " greater metric first",
+        ),
+        (
+            "ip route add blackhole 10.42.0.0/16\n"
+            "ip route append 10.42.0.0/16 via 10.0.0.2 dev card\n",
+            "of card is behind one of blackhole with the same metric, and one before it would take"
+            " that one's traffic: take one of the two away first",
+        ),
+        (
+            "ip -6 route add fd41::/64 dev away metric 500\n"
+            "ip -6 route append fd41::/64 dev card metric 500\n",
+            "of card has the same metric as one of another device, and one before it would take"
+            " that one's traffic: give it another metric first",
+        ),
     ],
 )
 def test_a_route_that_cannot_be_hidden_is_refused_and_nothing_stays(
@@ -122,6 +145,152 @@ def test_a_route_that_cannot_be_hidden_is_refused_and_nothing_stays(
     assert refused.startswith("the route ")
     assert refused.endswith(sentence)
     assert said[-1] == "[] []"
+
+
+ORDERED = """
+ip route add 10.43.0.0/16 via 10.0.0.2 dev card
+ip route append 10.43.0.0/16 via 10.0.0.3 dev card
+ip -6 addr add fd44::1/64 dev card
+ip -6 addr add fd44::2/64 dev card
+ip -6 addr add fd44::3/64 dev card preferred_lft 0
+echo 1 > /proc/sys/net/ipv6/conf/default/disable_ipv6
+"""
+SOURCES = """
+import subprocess, sys
+from keepon.linux import taken
+
+def used():
+    for to in "10.43.0.7", "fd44::7":
+        told = subprocess.run(["ip", "route", "get", to], capture_output=True, text=True).stdout
+        words = told.split()
+        key = "src" if ":" in to else "via"
+        print(words[words.index("dev") + 1], words[words.index(key) + 1])
+
+used()
+taken.take_routes("card", "above")
+used()
+"""
+
+
+def test_the_first_of_equal_routes_and_addresses_stays_the_first() -> None:
+    """Of IPv6 a deprecated address is used last, and new devices may be without IPv6."""
+    setup = f"{AT_ONCE}{NEW}{SET}{DEFAULTS}{ORDERED}{ABOVE.format(mtu=1500)}"
+    said = python_apart(setup + RUN, SOURCES).stdout.split()
+    assert said[0::2] == ["card", "card", "above", "above"]
+    assert said[1] == said[5] == "10.0.0.2"
+    assert said[3] == said[7] == "fd44::2"
+
+
+@pytest.mark.parametrize("metric", [0, 1, 100])
+def test_the_default_route_goes_by_the_device_though_its_gateway_is_heard_of_on_the_card(
+    metric: int,
+) -> None:
+    """Of default routes of one metric Linux takes the one with a gateway that answers."""
+    heard = f"""
+ip route del default
+ip route add default via 10.0.0.9 dev card metric {metric}
+ip neigh replace 10.0.0.9 lladdr 02:00:00:00:00:09 dev card nud reachable
+"""
+    reached = ("9.9.9.9", "200.9.9.9") * 3
+    setup = f"{AT_ONCE}{NEW}{SET}{heard}{ABOVE.format(mtu=1500)}"
+    said = python_apart(setup + RUN, CHECK, *reached).stdout.splitlines()
+    end = said.index("---")
+    assert said[:end] == [f"{to} above" for to in reached]
+    assert said[end + 1 : -1] == [f"{to} card" for to in reached]
+    assert said[-1] == "[] []"
+
+
+def test_routes_whose_metrics_follow_each_other_are_as_they_were() -> None:
+    """Linux makes one route of several with one prefix and metric."""
+    routes = """
+ip -6 route add fd46::/64 via fd00::5 dev card metric 99
+ip -6 route add fd46::/64 via fd00::6 dev card metric 100
+"""
+    setup = f"{AT_ONCE}{NEW}{SET}{routes}{ABOVE.format(mtu=1500)}"
+    said = python_apart(setup + RUN, CHECK, "fd46::7").stdout.splitlines()
+    assert said == ["fd46::7 above", "---", "fd46::7 card", "[] []"]
+
+
+def test_settings_of_the_card_and_neighbours_that_somebody_made_go_along() -> None:
+    settings = """
+for each in ipv4/conf/card/forwarding ipv4/conf/card/proxy_arp ipv6/conf/card/accept_redirects; do
+	echo $((1 - $(cat /proc/sys/net/$each))) >/proc/sys/net/$each
+done
+ip neigh replace 10.0.0.77 lladdr 02:00:00:00:00:77 nud permanent dev card
+ip neigh replace fd00::77 lladdr 02:00:00:00:00:78 nud permanent dev card
+"""
+    script = """
+import subprocess
+from pathlib import Path
+from keepon.linux import taken
+
+def settings(name):
+    for family, each in ("ipv4", "forwarding"), ("ipv4", "proxy_arp"), ("ipv6", "accept_redirects"):
+        print(Path("/proc/sys/net", family, "conf", name, each).read_text().strip())
+
+settings("card")
+settings("above")
+taken.take_routes("card", "above")
+settings("above")
+told = subprocess.run(["ip", "neigh", "show", "nud", "permanent", "dev", "above"],
+                      capture_output=True, text=True).stdout
+print(told.count("10.0.0.77 "), told.count("fd00::77 "))
+"""
+    setup = f"{AT_ONCE}{NEW}{SET}{settings}{ABOVE.format(mtu=1500)}"
+    said = python_apart(setup + RUN, script).stdout.split()
+    assert all(mine != its for mine, its in zip(said[:3], said[3:6], strict=True))
+    assert said[6:] == [*said[:3], "1", "1"]
+
+
+def test_addresses_go_along_where_each_device_answers_for_its_own_only() -> None:
+    """With arp_ignore nobody would answer for those of the card."""
+    settings = "echo 1 > /proc/sys/net/ipv4/conf/all/arp_ignore\n"
+    script = """
+import subprocess
+from keepon.linux import taken
+
+taken.take_routes("card", "above")
+print(subprocess.run(["ip", "-4", "-o", "addr", "show", "dev", "above"],
+                     capture_output=True, text=True).stdout)
+"""
+    setup = f"{AT_ONCE}{NEW}{SET}{settings}{ABOVE.format(mtu=1500)}"
+    said = python_apart(setup + RUN, script).stdout
+    for address in ("10.0.0.1/24", "10.1.0.1/32", "10.2.0.1 peer 10.2.0.2/32", "10.4.0.1/24"):
+        assert address in said
+
+
+TAKEN_TWICE = """
+set -e
+ip link add card type veth peer name other
+ip link set other up
+ip -6 addr add fd45::1/128 dev other nodad
+ip link set card up
+ip -6 addr add fd45::1/64 dev card
+ip -6 addr add fd45::2/64 dev card
+for each in $(seq 100); do
+	ip -6 addr show dev card | grep -q dadfailed && break
+	sleep 0.1
+done
+"""
+
+
+def test_an_address_that_another_station_has_is_not_taken_along() -> None:
+    setup = f"{TAKEN_TWICE}{ABOVE.format(mtu=1500)}"
+    script = """
+import subprocess
+from keepon.linux import taken
+
+taken.take_routes("card", "above")
+print(subprocess.run(["ip", "-6", "-o", "addr", "show"], capture_output=True, text=True).stdout)
+"""
+    lines = python_apart(setup + RUN, script).stdout.splitlines()
+    of = {
+        name: {words[3] for words in map(str.split, lines) if words[1:2] == [name]}
+        for name in ("card", "above")
+    }
+    assert any("dadfailed" in line and "fd45::1/64" in line for line in lines)
+    assert "fd45::2/64" in of["above"]
+    assert "fd45::1/64" in of["card"] and "fd45::1/64" not in of["above"]
 
 
 def test_a_card_that_is_part_of_something_is_refused() -> None:

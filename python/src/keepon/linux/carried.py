@@ -69,7 +69,7 @@ def items_of(name: str) -> list[Item]:
         *((FEATURE, key, ("off", "on")[on]) for key, on in _features(name).items()),
         ("link", "set", "dev", name, "up" if "UP" in link["flags"] else "down"),
         *(_address(name, each) for each in addresses),
-        *_neighbours(name),
+        *neighbours(name),
         *objects,
         *routes(name, {each["local"] for each in addresses} - of_others, objects),
     ]
@@ -240,7 +240,7 @@ def _address(name: str, entry: dict[str, Any]) -> Item:
     return (*ADDRESS, *words, "dev", name)
 
 
-def _neighbours(name: str) -> Iterator[Item]:
+def neighbours(name: str) -> Iterator[Item]:
     """Neighbours that somebody made, those answered for, the token of IPv6, and groups of
     multicast whose frames are let in.
     """

@@ -59,7 +59,7 @@ def routes(name: str, addresses: set[str], objects: list[Item]) -> Iterator[Item
         front: list[Item] = []
         for words in listed(family):
             if gone.isdisjoint(pairwise(words)):
-                of_others.add(_place(words))
+                of_others.add(place(words))
                 continue
             if _by_kernel(words) and (family, words[0]) != ("-4", "broadcast"):
                 continue
@@ -69,14 +69,14 @@ def routes(name: str, addresses: set[str], objects: list[Item]) -> Iterator[Item
                 words = [each for each in words if each != "onlink"]
             if family == "-6":
                 yield from ((family, "route", "append", *each) for each in _hops(words, name))
-            elif _place(words) in of_others:
+            elif place(words) in of_others:
                 yield (family, "route", "append", *words)
             else:
                 front.append((family, "route", "prepend", *words))
         yield from reversed(front)
 
 
-def _place(words: list[str]) -> tuple[str, ...]:
+def place(words: list[str]) -> tuple[str, ...]:
     """What routes have in common of which the first is used: those of IPv4."""
     return (words[1], *(value(words, key) for key in ("table", "tos", "metric")))
 

@@ -9,15 +9,24 @@ Source: ip-route(8); fib_table_insert(), fib6_add_rt2node() of Linux for what is
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
-from itertools import pairwise
+from contextlib import suppress
+from itertools import pairwise, product
+from pathlib import Path
+from typing import Any
 
 from keepon.errors import EnvironmentProblemError, shell_word
-from keepon.linux import routes
+from keepon.linux import carried, routes
 from keepon.linux.interface import ip
 from keepon.linux.losses import above
 
 IPV4_MTU_MIN, IPV6_MTU_MIN = 68, 1280
+SETTLES_S = 3.0
+"""By then an address of IPv6 is found to be somebody else's, or not: a second by default."""
+HALVES = ("0.0.0.0/1", "128.0.0.0/1")
+OWN_SETTINGS = (*carried.ROUNDED, "mtu", "addr_gen_mode", "stable_secret")
+"""Sysctls that are a device's own."""
 RECEIVING = ("local", "anycast", "multicast")
 """Kinds of routes by which nothing is sent, or that each device has of its own."""
 
@@ -42,7 +51,8 @@ def check_alone(nic: str, device: str) -> None:
 
 
 def take_routes(nic: str, device: str) -> None:
-    """Addresses (IPv6) and routes of a card by the device on it, as far as its MTU bears them.
+    """Addresses (IPv6), routes, neighbours that somebody made and sysctls of a card for the device
+    on it, as far as its MTU bears them.
 
     Raises:
         EnvironmentProblemError: a route cannot be hidden; what was set is gone with the device.
@@ -51,24 +61,132 @@ def take_routes(nic: str, device: str) -> None:
     if above["mtu"] < IPV4_MTU_MIN:
         return
     has_ipv6 = above["mtu"] >= IPV6_MTU_MIN
-    for words in _in_order(_of_card(nic, "-4")):
+    _take_settings(nic, device, ("ipv4", "ipv6") if has_ipv6 else ("ipv4",))
+    if has_ipv6:
+        _take_addresses(nic, device)
+    for item in carried.neighbours(nic):
+        if item[0] == "neigh" and (has_ipv6 or ":" not in item[3 if "proxy" in item else 2]):
+            ip(*_by(device, list(item)))
+    for words in _in_order(_to_prepend(nic)):
         if has_ipv6 or "inet6" not in words:
             ip("-4", "route", "prepend", *_by(device, words))
+    if _answers_for_itself(device):
+        _take_ipv4(nic, device)
     if not has_ipv6:
         return
-    (link,) = json.loads(ip("-json", "addr", "show", "dev", nic))
-    for entry in link["addr_info"]:
-        if entry["family"] == "inet6" and entry["scope"] != "link":
-            address = f"{entry['local']}/{entry['prefixlen']}"
-            # Needed there, too: IPv6 sends from addresses of the device alone.
-            ip("-6", "addr", "add", address, "dev", device, "nodad", "noprefixroute")
     for words in _in_order(_with_metrics(nic)):
         ip("-6", "route", "append", *_by(device, words))
+
+
+def leases_s(nic: str) -> dict[str, int]:
+    """IPv4 addresses of a card that somebody has to renew, and for how many seconds it has them."""
+    (link,) = json.loads(ip("-json", "addr", "show", "dev", nic))
+    return {
+        entry["local"]: entry["valid_life_time"]
+        for entry in link["addr_info"]
+        if entry["family"] == "inet" and entry["valid_life_time"] < carried.FOR_EVER_S
+    }
+
+
+def _answers_for_itself(device: str) -> bool:
+    """Whether it is not to answer for addresses that other devices have (arp_ignore)."""
+    folder = Path("/proc/sys/net/ipv4/conf")
+    return any(
+        (folder / name / "arp_ignore").read_text().strip() != "0" for name in ("all", device)
+    )
+
+
+def _take_ipv4(nic: str, device: str) -> None:
+    """Addresses to be answered for; after the routes, of which the kernel's are some."""
+    (link,) = json.loads(ip("-json", "addr", "show", "dev", nic))
+    for entry in link["addr_info"]:
+        if entry["family"] == "inet":
+            peer = ["peer", entry["address"]] if "address" in entry else []
+            length = f"/{entry['prefixlen']}"
+            words = [entry["local"], *peer]
+            words[-1] += length
+            ip("addr", "replace", *words, "scope", entry["scope"], "dev", device, "noprefixroute")
+
+
+def _take_settings(nic: str, device: str, families: tuple[str, ...]) -> None:
+    """Whether it forwards, whom it answers, what it takes for spoofed; new devices have the
+    machine's defaults, and need not have IPv6.
+    """
+    for family, kind in product(families, ("conf", "neigh")):
+        folder = Path("/proc/sys/net", family, kind)
+        for file in sorted((folder / nic).iterdir()) if (folder / nic).is_dir() else []:
+            own = folder / device / file.name
+            if file.name in OWN_SETTINGS or not file.stat().st_mode & 0o200:
+                continue
+            with suppress(OSError):  # a secret that nobody has set cannot be read
+                if (text := file.read_text()) != own.read_text():
+                    own.write_text(text)
+
+
+def _take_addresses(nic: str, device: str) -> None:
+    """IPv6 sends from addresses of the device alone. Of several the last that was set is used."""
+    for entry in reversed(_settled(nic)):
+        address = f"{entry['local']}/{entry['prefixlen']}"
+        old = ("preferred_lft", "0") if entry.get("deprecated") else ()
+        ip("-6", "addr", "add", address, "dev", device, *old, "nodad", "noprefixroute")
+
+
+def _settled(nic: str) -> list[dict[str, Any]]:
+    """Addresses of IPv6 beyond the link which nobody else has, once that is known of all."""
+    end = time.monotonic() + SETTLES_S
+    while True:
+        (link,) = json.loads(ip("-json", "addr", "show", "dev", nic))
+        found = [
+            entry
+            for entry in link["addr_info"]
+            if entry["family"] == "inet6" and entry["scope"] != "link" and "dadfailed" not in entry
+        ]
+        if time.monotonic() > end or not any(entry.get("tentative") for entry in found):
+            return [entry for entry in found if not entry.get("tentative")]
+        time.sleep(SETTLES_S / 50)
 
 
 def _in_order(found: Iterator[list[str]]) -> list[list[str]]:
     """Networks before the gateways in them."""
     return sorted(found, key=lambda words: "via" in words)
+
+
+def _to_prepend(nic: str) -> Iterator[list[str]]:
+    """Routes of IPv4 that hide those of a card, of several that have all in common the last first:
+    each gets before the others.
+
+    Raises:
+        EnvironmentProblemError: one is behind another device's, which would no longer be used.
+    """
+    found = list(_of_card(nic, "-4"))
+    others: dict[tuple[str, ...], str] = {}
+    for words in routes.listed("-4"):
+        if ("dev", nic) not in pairwise(words):
+            others.setdefault(routes.place(words), routes.value(words, "dev") or words[0])
+        elif routes.without(words, "nhid") in found and (other := others.get(routes.place(words))):
+            raise EnvironmentProblemError(
+                f"{_told(words)} of {nic} is behind one of {other} with the same metric, and one"
+                " before it would take that one's traffic: take one of the two away first"
+            )
+    for words in reversed(found):
+        yield from _by_default(nic, words, others) if words[1] == "default" else [words]
+
+
+def _by_default(nic: str, words: list[str], others: dict[tuple[str, ...], str]) -> list[list[str]]:
+    """Of default routes with the same metric Linux takes the one whose gateway it has heard of, be
+    it the first or not (fib_select_default()): a lower metric hides one, or both halves of it.
+    """
+    metric = int(routes.value(words, "metric") or 0)
+    if not metric:
+        return [[words[0], half, *words[2:]] for half in HALVES]
+    lower = routes.without(words, "metric")
+    lower += ["metric", str(metric - 1)] if metric > 1 else []
+    if routes.place(lower) in others:
+        raise EnvironmentProblemError(
+            f"{_told(words)} of {nic} can only be hidden by one of metric {metric - 1}, which"
+            " another device has: give it a greater metric first"
+        )
+    return [lower]
 
 
 def _of_card(nic: str, family: str) -> Iterator[list[str]]:
@@ -92,16 +210,26 @@ def _by(device: str, words: list[str]) -> list[str]:
 
 
 def _with_metrics(nic: str) -> Iterator[list[str]]:
-    """Routes of IPv6, each with the metric before its own: there is no other order."""
+    """Routes of IPv6, each with the metric before its own: there is no other order. One with a
+    metric of one more than another of the card needs none, and would be made one with that.
+    """
     others = {
         (_where(words), routes.value(words, "metric"))
         for words in routes.listed("-6")
         if ("dev", nic) not in pairwise(words)
     }
-    for words in _of_card(nic, "-6"):
-        if words[1].startswith("fe80:"):
-            continue  # each device has it
-        metric = str(int(routes.value(words, "metric")) - 1)
+    found = [words for words in _of_card(nic, "-6") if not words[1].startswith("fe80:")]
+    of_card = {(_where(words), routes.value(words, "metric")) for words in found}
+    for words in found:  # without those that each device has
+        own = routes.value(words, "metric")
+        metric = str(int(own) - 1)
+        if (_where(words), metric) in of_card:
+            continue
+        if (_where(words), own) in others:
+            raise EnvironmentProblemError(
+                f"{_told(words)} of {nic} has the same metric as one of another device, and one"
+                " before it would take that one's traffic: give it another metric first"
+            )
         if metric == "0" or (_where(words), metric) in others:
             raise EnvironmentProblemError(
                 f"{_told(words)} of {nic} can only be hidden by one of metric {metric},"

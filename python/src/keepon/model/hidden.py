@@ -23,6 +23,8 @@ _MARK: Final = "keepon-"
 _SET_ASIDE: Final = "earlier-"
 EARLIER: Final = "earlier"
 """Name of what was set aside in its folder."""
+SIGN: Final = ".made-by-keepon"
+"""A file in each: by its name alone a folder may be anybody's."""
 
 
 def _prefix(folder: Path, kind: str = "") -> str:
@@ -60,7 +62,12 @@ def beside(folder: Path, is_for_earlier: bool = False) -> Iterator[Path]:
             )
         if seen:
             raise KeyboardInterrupt
-        yield place
+        if is_for_earlier:
+            yield place
+            return
+        work = place / "new"
+        work.mkdir()
+        yield work
     finally:
         if place is not None:
             shutil.rmtree(place, ignore_errors=True)
@@ -76,10 +83,19 @@ def _made(parent: Path, prefix: str) -> tuple[Path, int | None]:
         place = Path(tempfile.mkdtemp(dir=parent, prefix=prefix))
         held = _locked(place, is_waiting=True)
         if place.exists():
+            _sign(place)
             return place, held
         # Somebody who tidies up had it before us.
         if held is not None:
             os.close(held)
+
+
+def _sign(place: Path) -> None:
+    try:
+        (place / SIGN).write_text("Unfinished; the next command to the same place removes it.\n")
+    except OSError:
+        shutil.rmtree(place, ignore_errors=True)
+        raise
 
 
 def take_place(work: Path, folder: Path) -> None:
@@ -115,6 +131,8 @@ def take_away(folder: Path) -> None:
         if held is None:
             continue
         try:
+            if not (place / SIGN).is_file():
+                continue
             earlier = place / EARLIER
             if earlier.is_dir() and not folder.exists():
                 earlier.replace(folder)

@@ -230,21 +230,26 @@ def _carried_out(
                 journals.save(journal)
                 perform.perform(step, setup, journal.mark)
             verb, seconds = window
-            channel.sendall(f"{verb} {seconds} {client}\n".encode())
+            _tell(channel, f"{verb} {seconds} {client}")
             asks = verb == "window"
             if asks:
                 say(_question(setup.nic, seconds))
             return _answer(journal, channel, asks)
         except BaseException as error:
             why = str(error) if isinstance(error, KeeponError) else "interrupted"
-            with suppress(OSError):
-                channel.sendall(f"undo {' '.join(why.split())}\n".encode())
+            _tell(channel, f"undo {' '.join(why.split())}")
             end = _answer(journal, channel, False)
             if isinstance(error, KeeponError):
                 return end
             if end["problem"]:
                 raise EnvironmentProblemError(f"interrupted; and {end['problem']}") from error
             raise
+
+
+def _tell(channel: socket.socket, text: str) -> None:
+    """To the watcher; whether it is there to hear it is found out by _answer()."""
+    with suppress(OSError):
+        channel.sendall(f"{text}\n".encode())
 
 
 def _question(nic: str, rollback_s: float) -> str:
@@ -275,7 +280,7 @@ def _answer(journal: Journal, channel: socket.socket, ask: bool) -> dict[str, An
             if not sys.stdin.readline():  # the terminal has gone
                 raise InterruptedWhileApplyingError
             asked = []
-            channel.sendall(b"keep\n")
+            _tell(channel, "keep")
     end: dict[str, Any] = json.loads(heard)
     return end
 

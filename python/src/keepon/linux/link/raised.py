@@ -9,8 +9,10 @@ import json
 import time
 
 from keepon.errors import ConfigError, EnvironmentProblemError
+from keepon.linux.guarded import guarded
+from keepon.linux.hold import holding
 from keepon.linux.interface import ROLLBACK_MAX_S, answers, client_over, has_carrier, ip, until
-from keepon.linux.taken import check_alone, take_routes
+from keepon.linux.taken import check_alone, leases_s, take_routes
 
 BACK_S = 30.0
 CARRIER_WAIT_S = 15.0
@@ -24,14 +26,26 @@ def up(name: str, back_s: float, as_json: bool) -> str:
 
     Raises:
         ConfigError: it is no keepon link, or `back_s` is out of its range.
-        EnvironmentProblemError: something else is on the card, the link has no carrier, a route
-            cannot go by it, or nobody answers; it is down again.
+        EnvironmentProblemError: another command is at work with the card, something else is on it,
+            the link has no carrier, a route cannot go by it, or nobody answers; it is down again.
+        KeyboardInterrupt: it was ended, and is down again.
     """
     if not 0 < back_s <= ROLLBACK_MAX_S:
         raise ConfigError(
             f"option --rollback = {back_s:g}: must be above 0 and at most {ROLLBACK_MAX_S:g}"
             " seconds"
         )
+    card = card_of(name)
+    with holding(card):
+        return _up(name, card, back_s, as_json)
+
+
+def card_of(name: str) -> str:
+    """The card of a keepon link that is down.
+
+    Raises:
+        ConfigError: it is none.
+    """
     found = [
         each for each in json.loads(ip("-d", "-json", "link", "show")) if each["ifname"] == name
     ]
@@ -39,10 +53,12 @@ def up(name: str, back_s: float, as_json: bool) -> str:
         raise ConfigError(
             f'argument NAME = "{name}": is no keepon link; keepon link show lists them'
         )
-    (link,) = found
-    if "UP" in link["flags"]:
+    if "UP" in found[0]["flags"]:
         raise ConfigError(f'argument NAME = "{name}": is up already; set it down first')
-    card = link["link"]
+    return str(found[0]["link"])
+
+
+def _up(name: str, card: str, back_s: float, as_json: bool) -> str:
     check_alone(card, name)
     client = client_over(card)
     if client and not answers(client):
@@ -50,7 +66,8 @@ def up(name: str, back_s: float, as_json: bool) -> str:
             f"{client}, from where you are logged in over {card}, does not answer ping, so that"
             " nobody could tell whether it comes back; allow it"
         )
-    try:
+
+    def work() -> str:
         ip("link", "set", "dev", name, "up")
         if not until(time.monotonic() + CARRIER_WAIT_S, lambda: has_carrier(name)):
             raise EnvironmentProblemError(f"{name} has no link: plug its cable in")
@@ -59,11 +76,19 @@ def up(name: str, back_s: float, as_json: bool) -> str:
             raise EnvironmentProblemError(
                 f"{client}, from where you are logged in over {card}, does not answer any more"
             )
-    except BaseException as error:
+        return f", and {client} still answers" if client else ""
+
+    def back() -> None:
         ip("link", "set", "dev", name, "down")
-        if isinstance(error, EnvironmentProblemError):
-            raise EnvironmentProblemError(f"{error}; {name} is down again") from error
-        raise
-    told = {"ifname": name, "card": card, "client": client}
-    still = f", and {client} still answers" if client else ""
-    return json.dumps(told) if as_json else f"{name} is up; what {card} sends goes by it{still}"
+
+    still = guarded(work, back, f"{name} is down again")
+    leases = leases_s(card)
+    if as_json:
+        told = {"ifname": name, "card": card, "client": client, "leases_s": leases}
+        return json.dumps(told)
+    lent = "".join(
+        f"; {address} is lent to {card} for {left_s} s more, and what would renew that by {card}"
+        f" cannot while {name} is up: give {card} a fixed address"
+        for address, left_s in leases.items()
+    )
+    return f"{name} is up; what {card} sends goes by it{still}{lent}"

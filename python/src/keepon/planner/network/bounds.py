@@ -13,7 +13,6 @@ import math
 from dataclasses import dataclass
 
 from keepon.errors import ConfigError
-from keepon.model.scenario import Load
 from keepon.model.wire import PREAMBLE_BYTES, PS_PER_NS, byte_time_ps, ceil_ns, wire_time_ps
 from keepon.planner.network.flows import Flow
 from keepon.planner.network.ground import Ground
@@ -177,8 +176,12 @@ def _refuse_loads(ground: Ground) -> None:
         for leg in flow.trees[0].legs:
             if leg.here in ground.bridges:
                 planned.setdefault((leg.here, leg.there), []).append(flow)
+    if ground.scenario.sync.by_ptp:
+        for name in ground.stations:
+            _refuse_shared_class(ground, name, ground.scenario.sync.tc, "key `sync.tc`")
     for index, load in ground.scenario.best_effort():
-        _refuse_shared_class(ground, index, load)
+        key = f'key `load[{index}].tc` (load "{load.id}")'
+        _refuse_shared_class(ground, load.talker, load.tc, key)
         path = ground.topology.shortest(load.talker, load.listener)
         for here, there in itertools.pairwise(path[1:]):
             for flow in planned.get((here, there), []):
@@ -196,24 +199,20 @@ def _refuse_loads(ground: Ground) -> None:
                     )
 
 
-def _refuse_shared_class(ground: Ground, index: int, load: Load) -> None:
+def _refuse_shared_class(ground: Ground, name: str, tc: int, key: str) -> None:
     """Of a keepon device each class has one queue, in order: best effort that waits for a slot
     stops it, and frames behind it come too late for theirs.
     """
-    station = ground.stations[load.talker]
+    station = ground.stations[name]
     if not station.is_slotted or station.station.release == "sleep":
         return
     for stream in ground.scenario.stream:
-        if stream.talker == load.talker and stream.tc == load.tc:
+        if stream.talker == name and stream.tc == tc:
             rest = [entry.tc for entry in station.station.keepon.classes if entry.slots == "rest"]
+            other = f"{rest[-1]}" if rest and rest[-1] != tc else 'a class with slots = "rest"'
             raise ConfigError(
-                f'key `load[{index}].tc` (load "{load.id}") = {load.tc}: must not be the class of'
-                f' stream "{stream.id}", which would wait behind it in the queue they share; choose'
-                + (
-                    f" {rest[-1]}"
-                    if rest and rest[-1] != load.tc
-                    else ' a class with slots = "rest"'
-                )
+                f'{key} = {tc}: must not be the class of stream "{stream.id}", which would wait'
+                f" behind it in the queue they share; choose {other}"
             )
 
 
