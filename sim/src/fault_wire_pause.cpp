@@ -23,7 +23,7 @@ std::string Problem(const FaultTarget &target, const FaultSpec &spec)
 
 void Announce(const FaultTarget &target, const FaultSpec &spec)
 {
-	target.station->Tx().AddPause({ spec.at_ns * kPsPerNs, spec.value_ns * kPsPerNs });
+	target.port->Tx().AddPause({ spec.at_ns * kPsPerNs, spec.value_ns * kPsPerNs });
 }
 
 const Registry<FaultKind>::Entry kEntry{ "wire-pause", { Problem, Announce, nullptr } };
