@@ -20,7 +20,7 @@ std::string StationFaultProblem(const FaultTarget &target, const FaultSpec &spec
 
 std::string DurationFaultProblem(const FaultTarget &target, const FaultSpec &spec)
 {
-	const std::string problem = StationFaultProblem(target, spec);
+	std::string problem = StationFaultProblem(target, spec);
 	if (problem.empty() && spec.value_ns < 0)
 		return "value_ns = " + std::to_string(spec.value_ns) + " is negative";
 	return problem;

@@ -14,7 +14,7 @@ constexpr std::int64_t kPauseNsMax =
 
 std::string Problem(const FaultTarget &target, const FaultSpec &spec)
 {
-	const std::string problem = DurationFaultProblem(target, spec);
+	std::string problem = DurationFaultProblem(target, spec);
 	if (problem.empty() && spec.value_ns > kPauseNsMax)
 		return "wire-pause of " + std::to_string(spec.value_ns) +
 		       " ns is not within 0 to " + std::to_string(kPauseNsMax);
