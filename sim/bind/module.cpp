@@ -204,10 +204,10 @@ NB_MODULE(_sim, m)
 		.def(
 			"add_fault",
 			[](PySimulation &self, const std::string &kind, std::int64_t node,
-			   std::int64_t at_ns, std::int64_t value_ns) {
-				self.Idle().AddFault(ReadFault(kind, node, at_ns, value_ns));
+			   std::int64_t at_ns, std::int64_t value_ns, std::int64_t port) {
+				self.Idle().AddFault(ReadFault(kind, node, at_ns, value_ns, port));
 			},
-			"kind"_a, "node"_a, "at_ns"_a, "value_ns"_a)
+			"kind"_a, "node"_a, "at_ns"_a, "value_ns"_a, "port"_a = 0)
 		.def(
 			"set_window",
 			[](PySimulation &self, std::int64_t start_ns, std::int64_t end_ns) {
@@ -255,20 +255,17 @@ NB_MODULE(_sim, m)
 			"node"_a)
 		.def(
 			"boundary_errors",
-			[](PySimulation &self, NodeId node) {
-				return BoundarySummary(self.Idle(), node);
+			[](PySimulation &self, NodeId node, std::uint32_t port) {
+				return BoundarySummary(self.Idle(), node, port);
 			},
-			"node"_a)
+			"node"_a, "port"_a = 0)
 		.def(
 			"boundary_bounds",
 			[](PySimulation &self, NodeId node, std::uint32_t rate_ppb,
-			   std::uint32_t rate_change_ppb) {
-				Station &station = self.Idle().StationAt(node);
-				if (!station.Keepon())
-					throw ValueError("node \"" + station.Name() +
-							 "\" has another driver than keepon");
+			   std::uint32_t rate_change_ppb, std::uint32_t port) {
 				const kpn_bounds bounds =
-					station.Keepon()->Bounds(rate_ppb, rate_change_ppb);
+					KeeponAt(self.Idle(), node, port)
+						.Bounds(rate_ppb, rate_change_ppb);
 				nb::dict dict;
 				dict["boundary_error_ps"] = bounds.boundary_error_ps;
 				dict["span_ns"] = bounds.span_ns;
@@ -276,13 +273,13 @@ NB_MODULE(_sim, m)
 				dict["lock_slots"] = bounds.lock_slots;
 				return dict;
 			},
-			"node"_a, "rate_ppb"_a, "rate_change_ppb"_a)
+			"node"_a, "rate_ppb"_a, "rate_change_ppb"_a, "port"_a = 0)
 		.def(
 			"head_check",
-			[](PySimulation &self, NodeId node) {
-				return HeadSummary(self.Idle(), node);
+			[](PySimulation &self, NodeId node, std::uint32_t port) {
+				return HeadSummary(self.Idle(), node, port);
 			},
-			"node"_a)
+			"node"_a, "port"_a = 0)
 		.def("trace_hash",
 		     [](PySimulation &self) { return self.Idle().State().trace.Hash(); })
 		.def_prop_ro("trace_count",

@@ -184,15 +184,19 @@ nb::dict PacerConfig(const KeeponTransmitter &keepon)
 	return dict;
 }
 
-KeeponTransmitter &KeeponAt(Simulation &simulation, NodeId node)
+} // namespace
+
+KeeponTransmitter &KeeponAt(Simulation &simulation, NodeId node, std::uint32_t port)
 {
 	Station &station = simulation.StationAt(node);
-	if (!station.Keepon())
+	if (port >= station.Ports())
+		throw ValueError("port = " + std::to_string(port) + " of station \"" +
+				 station.Name() + "\" is not within 0 to " +
+				 std::to_string(station.Ports() - 1));
+	if (!station.PortAt(port).Keepon())
 		throw ValueError("node \"" + station.Name() + "\" has another driver than keepon");
-	return *station.Keepon();
+	return *station.PortAt(port).Keepon();
 }
-
-} // namespace
 
 nb::dict FramesOf(const Flow &flow)
 {
@@ -267,26 +271,23 @@ nb::dict CpuSummary(const HostCpu &cpu)
 	return dict;
 }
 
-nb::dict StationSummary(Simulation &simulation, NodeId node)
+namespace
 {
-	Station &station = simulation.StationAt(node);
-	nb::dict dict;
-	dict["name"] = station.Name();
-	dict["nic"] = ToDict(station.Tx().NicCounters());
-	dict["placeholders"] = station.Tx().Placeholders();
-	dict["placeholders_discarded"] = simulation.PlaceholdersAt(station.End());
-	dict["foreign_frames"] = station.ForeignFrames();
-	dict["etf_drops"] = station.EtfDrops();
-	if (station.Spec().qdisc)
-		dict["qdisc"] = ToDict(station.QdiscCounters());
-	dict["disturbances"] = station.Disturbances();
-	dict["host_draws"] = ToDict(station.HostDraws());
-	dict["host_tails"] = ToDict(station.HostTails());
-	if (station.Cpu().Contended())
-		dict["cpu"] = CpuSummary(station.Cpu());
-	if (!station.Keepon())
-		return dict;
-	KeeponTransmitter &keepon = *station.Keepon();
+
+/// What a station with one port says beside its own.
+void AddPortSummary(nb::dict &dict, const Simulation &simulation, Port &port)
+{
+	dict["nic"] = ToDict(port.Tx().NicCounters());
+	dict["placeholders"] = port.Tx().Placeholders();
+	dict["placeholders_discarded"] = simulation.PlaceholdersAt(port.End());
+	dict["foreign_frames"] = port.ForeignFrames();
+	dict["etf_drops"] = port.EtfDrops();
+	if (port.Spec().qdisc)
+		dict["qdisc"] = ToDict(port.QdiscCounters());
+	dict["disturbances"] = port.Disturbances();
+	if (!port.Keepon())
+		return;
+	KeeponTransmitter &keepon = *port.Keepon();
 	const kpn_stats &stats = keepon.Stats();
 	nb::dict counters;
 	for (u32 i = 0; i < KPN_COUNTER_COUNT; i++)
@@ -300,6 +301,30 @@ nb::dict StationSummary(Simulation &simulation, NodeId node)
 	dict["config"] = PacerConfig(keepon);
 	if (keepon.Rx())
 		dict["rx_ring"] = RxRingState(*keepon.Rx());
+}
+
+} // namespace
+
+nb::dict StationSummary(Simulation &simulation, NodeId node)
+{
+	Station &station = simulation.StationAt(node);
+	nb::dict dict;
+	dict["name"] = station.Name();
+	dict["host_draws"] = ToDict(station.HostDraws());
+	dict["host_tails"] = ToDict(station.HostTails());
+	if (station.Cpu().Contended())
+		dict["cpu"] = CpuSummary(station.Cpu());
+	if (station.Ports() == 1) {
+		AddPortSummary(dict, simulation, station.PortAt(0));
+		return dict;
+	}
+	nb::dict ports;
+	for (std::uint32_t port = 0; port < station.Ports(); port++) {
+		nb::dict own;
+		AddPortSummary(own, simulation, station.PortAt(port));
+		ports[station.PortName(port).c_str()] = own;
+	}
+	dict["ports"] = ports;
 	return dict;
 }
 
@@ -435,9 +460,9 @@ nb::list PtpFlows(Simulation &simulation)
 	return flows;
 }
 
-nb::dict BoundarySummary(Simulation &simulation, NodeId node)
+nb::dict BoundarySummary(Simulation &simulation, NodeId node, std::uint32_t port)
 {
-	KeeponTransmitter &keepon = KeeponAt(simulation, node);
+	KeeponTransmitter &keepon = KeeponAt(simulation, node, port);
 	const BoundaryStatistics &statistics = keepon.Probe().Boundaries();
 	nb::list steps;
 	for (const BoundaryStatistics::Step &step : statistics.steps)
@@ -453,9 +478,9 @@ nb::dict BoundarySummary(Simulation &simulation, NodeId node)
 	return dict;
 }
 
-nb::dict HeadSummary(Simulation &simulation, NodeId node)
+nb::dict HeadSummary(Simulation &simulation, NodeId node, std::uint32_t port)
 {
-	KeeponTransmitter &keepon = KeeponAt(simulation, node);
+	KeeponTransmitter &keepon = KeeponAt(simulation, node, port);
 	const HeadStatistics &statistics = keepon.Probe().Heads();
 	nb::dict dict;
 	dict["samples"] = statistics.samples;

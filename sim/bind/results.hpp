@@ -9,6 +9,8 @@
 namespace keepon::sim::bind
 {
 
+/// Throws ValueError if there is none of that number, or it has another driver.
+KeeponTransmitter &KeeponAt(Simulation &simulation, NodeId node, std::uint32_t port);
 nanobind::dict FramesOf(const Flow &flow);
 /// Counts of a stream or load.
 nanobind::dict FlowSummary(const Simulation &simulation, FlowId flow);
@@ -17,7 +19,7 @@ nanobind::dict BridgeSummary(const Simulation &simulation, NodeId node);
 nanobind::dict ClockSummary(Simulation &simulation, NodeId node);
 nanobind::dict CaptureSummary(const Simulation &simulation);
 nanobind::list PtpFlows(Simulation &simulation);
-nanobind::dict BoundarySummary(Simulation &simulation, NodeId node);
-nanobind::dict HeadSummary(Simulation &simulation, NodeId node);
+nanobind::dict BoundarySummary(Simulation &simulation, NodeId node, std::uint32_t port);
+nanobind::dict HeadSummary(Simulation &simulation, NodeId node, std::uint32_t port);
 
 } // namespace keepon::sim::bind

@@ -270,6 +270,39 @@ QdiscSpec ReadQdisc(SpecReader reader)
 	return spec;
 }
 
+/// What a port's table does not have is the station's.
+PortSpec ReadPort(SpecReader reader, const StationSpec &station)
+{
+	PortSpec port{ station.nic, station.nic_ppm, station.keepon, station.qdisc };
+	if (reader.Has("nic"))
+		port.nic = ReadNic(reader.Table("nic"));
+	port.nic_ppm = reader.Number("nic_ppm", -1000, 1000, port.nic_ppm);
+	if (reader.Has("keepon") && station.driver == "keepon")
+		port.keepon = ReadKeepon(reader.Table("keepon"));
+	else
+		reader.Table("keepon");
+	if (reader.Has("qdisc"))
+		port.qdisc = ReadQdisc(reader.Table("qdisc"));
+	reader.Finish();
+	return port;
+}
+
+void ReadPorts(SpecReader &reader, StationSpec &spec)
+{
+	const nb::object items = nb::steal(PySequence_Fast(reader.Raw("ports").ptr(), ""));
+	if (!items.is_valid() || PyDict_Check(reader.Raw("ports").ptr())) {
+		PyErr_Clear();
+		reader.Fail("ports", Repr(reader.Raw("ports")),
+			    "a list with a table for each link");
+	}
+	for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.ptr()); i++) {
+		nb::dict named;
+		named["ports"] = nb::borrow(PySequence_Fast_GET_ITEM(items.ptr(), i));
+		spec.ports.push_back(
+			ReadPort(SpecReader(named, reader.Where()).Table("ports"), spec));
+	}
+}
+
 std::vector<NodeId> ToNodes(const std::vector<std::int64_t> &values)
 {
 	return { values.begin(), values.end() };
@@ -318,6 +351,8 @@ StationSpec ReadStation(const std::string &name, nb::dict dict)
 	spec.probe = ReadProbe(reader.Table("probe"));
 	if (reader.Has("qdisc"))
 		spec.qdisc = ReadQdisc(reader.Table("qdisc"));
+	if (reader.Has("ports"))
+		ReadPorts(reader, spec);
 	reader.Finish();
 	return spec;
 }
@@ -482,19 +517,21 @@ PtpSpec ReadSync(nb::dict dict)
 }
 
 FaultSpec ReadFault(const std::string &kind, std::int64_t node, std::int64_t at_ns,
-		    std::int64_t value_ns)
+		    std::int64_t value_ns, std::int64_t port)
 {
 	nb::dict named;
 	named["kind"] = kind;
 	named["node"] = node;
 	named["at_ns"] = at_ns;
 	named["value_ns"] = value_ns;
+	named["port"] = port;
 	SpecReader reader(named, "fault");
 	FaultSpec spec;
 	spec.kind = reader.Text("kind");
 	spec.node = static_cast<NodeId>(reader.Integer("node", 0, kNodeMax));
 	spec.at_ns = reader.Integer("at_ns", 0, 4'000'000'000'000'000);
 	spec.value_ns = reader.Integer("value_ns", -1'000'000 * kNsPerS, 1'000'000 * kNsPerS);
+	spec.port = static_cast<std::uint32_t>(reader.Integer("port", 0, kNodeMax));
 	return spec;
 }
 

@@ -18,6 +18,6 @@ StreamSpec ReadStream(nanobind::dict spec);
 LoadSpec ReadLoad(nanobind::dict spec);
 PtpSpec ReadSync(nanobind::dict spec);
 FaultSpec ReadFault(const std::string &kind, std::int64_t node, std::int64_t at_ns,
-		    std::int64_t value_ns);
+		    std::int64_t value_ns, std::int64_t port);
 
 } // namespace keepon::sim::bind

@@ -10,6 +10,9 @@ std::string StationFaultProblem(const FaultTarget &target, const FaultSpec &spec
 {
 	if (!target.station)
 		return "it is no station with a link";
+	if (!target.port)
+		return "port = " + std::to_string(spec.port) + " is not within 0 to " +
+		       std::to_string(target.station->Ports() - 1);
 	if (spec.at_ns < 0)
 		return "at_ns = " + std::to_string(spec.at_ns) + " is negative";
 	return "";
@@ -17,7 +20,7 @@ std::string StationFaultProblem(const FaultTarget &target, const FaultSpec &spec
 
 std::string DurationFaultProblem(const FaultTarget &target, const FaultSpec &spec)
 {
-	const std::string problem = StationFaultProblem(target, spec);
+	std::string problem = StationFaultProblem(target, spec);
 	if (problem.empty() && spec.value_ns < 0)
 		return "value_ns = " + std::to_string(spec.value_ns) + " is negative";
 	return problem;
@@ -25,7 +28,7 @@ std::string DurationFaultProblem(const FaultTarget &target, const FaultSpec &spe
 
 std::string PollsFaultProblem(const FaultTarget &target)
 {
-	return target.station->Tx().Polled() ? "" : "poll-stall and rate-step need driver keepon";
+	return target.port->Tx().Polled() ? "" : "poll-stall and rate-step need driver keepon";
 }
 
 void ExpectFault(const FaultTarget &target, const FaultSpec &)

@@ -12,7 +12,7 @@ namespace
 void Strike(const FaultTarget &target, const FaultSpec &spec)
 {
 	World &world = target.world;
-	const std::uint32_t end = target.station->End();
+	const std::uint32_t end = target.port->End();
 	for (const std::uint32_t one : { end, world.ends[end].peer }) {
 		world.ends[one].down_ps = world.now;
 		world.ends[one].up_ps = world.now + spec.value_ns * kPsPerNs;

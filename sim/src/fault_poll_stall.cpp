@@ -19,7 +19,7 @@ std::string Problem(const FaultTarget &target, const FaultSpec &spec)
 
 void Strike(const FaultTarget &target, const FaultSpec &spec)
 {
-	target.station->Tx().Polled()->StallPolls(target.world.now + spec.value_ns * kPsPerNs);
+	target.port->Tx().Polled()->StallPolls(target.world.now + spec.value_ns * kPsPerNs);
 }
 
 const Registry<FaultKind>::Entry kEntry{ "poll-stall", { Problem, ExpectFault, Strike } };

@@ -24,7 +24,7 @@ std::string Problem(const FaultTarget &target, const FaultSpec &spec)
 
 void Strike(const FaultTarget &target, const FaultSpec &spec)
 {
-	target.station->Tx().Polled()->SetRate(spec.value_ns);
+	target.port->Tx().Polled()->SetRate(spec.value_ns);
 }
 
 const Registry<FaultKind>::Entry kEntry{ "rate-step", { Problem, ExpectFault, Strike } };

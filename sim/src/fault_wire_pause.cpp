@@ -14,7 +14,7 @@ constexpr std::int64_t kPauseNsMax =
 
 std::string Problem(const FaultTarget &target, const FaultSpec &spec)
 {
-	const std::string problem = DurationFaultProblem(target, spec);
+	std::string problem = DurationFaultProblem(target, spec);
 	if (problem.empty() && spec.value_ns > kPauseNsMax)
 		return "wire-pause of " + std::to_string(spec.value_ns) +
 		       " ns is not within 0 to " + std::to_string(kPauseNsMax);
@@ -23,7 +23,7 @@ std::string Problem(const FaultTarget &target, const FaultSpec &spec)
 
 void Announce(const FaultTarget &target, const FaultSpec &spec)
 {
-	target.station->Tx().AddPause({ spec.at_ns * kPsPerNs, spec.value_ns * kPsPerNs });
+	target.port->Tx().AddPause({ spec.at_ns * kPsPerNs, spec.value_ns * kPsPerNs });
 }
 
 const Registry<FaultKind>::Entry kEntry{ "wire-pause", { Problem, Announce, nullptr } };

@@ -141,7 +141,8 @@ KeeponTransmitter::KeeponTransmitter(const TransmitterSetup &setup)
 	  cpu_tick_ns_(static_cast<std::uint64_t>(spec_.cpu_tick_ns))
 {
 	const StationSpec &spec = spec_;
-	MakeConfig(spec, setup.rate_bps, Mix64(world_.seed ^ setup.node));
+	MakeConfig(spec, setup.rate_bps,
+		   Mix64(world_.seed ^ setup.node ^ std::uint64_t{ setup.port } << 32));
 	kpn_problem problem;
 	if (kpn_config_validate(&config_, &caps_, &problem, 1))
 		throw ValueError(ProblemText(name_, problem));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // PtpNetwork before the start: what is wrong, who is whose neighbour, flows for frames, trees from
 // grandmasters.
+#include <algorithm>
+#include <cstdint>
 #include <deque>
 
 #include "keepon/sim/bridge.hpp"
@@ -20,6 +22,12 @@ void PtpNetwork::Check() const
 			throw ValueError(
 				what + " = " + Quoted(members_[node].name) +
 				" is a bridge: with \"ptp\" bridges are plain, name a station");
+		if (!spec_.gptp && members_[node].station->Ports() > 1)
+			throw ValueError(
+				what + " = " + Quoted(members_[node].name) + " has " +
+				std::to_string(members_[node].station->Ports()) +
+				" links: with \"ptp\" its Sync leaves by one, name a station"
+				" with one link or use \"gptp\"");
 	};
 	if (spec_.domains.empty() || spec_.domains[0].domain != 0)
 		throw ValueError(
@@ -47,7 +55,9 @@ void PtpNetwork::Check() const
 					 ": sync must be \"ptp\" where the network has PTP");
 		if (!member.station)
 			continue;
-		const std::uint32_t room = member.station->Tx().FrameBytesMax();
+		std::uint32_t room = UINT32_MAX;
+		for (std::uint32_t port = 0; port < member.station->Ports(); port++)
+			room = std::min(room, member.station->PortAt(port).Tx().FrameBytesMax());
 		const std::uint32_t longest = PtpFrameBytes(
 			spec_.gptp ? PtpKind::kFollowUp : PtpKind::kDelayResp, spec_.gptp);
 		if (room < longest)
@@ -82,6 +92,7 @@ FlowId PtpNetwork::AddFlow(PtpKind kind, NodeId talker, std::uint32_t key, std::
 	flow.kind = FlowKind::kPtp;
 	flow.source = this;
 	flow.talker = talker;
+	flow.port = port; // links are in the order of ports
 	flow.frame_bytes = PtpFrameBytes(kind, spec_.gptp);
 	flow.tc = static_cast<std::uint8_t>(spec_.tc);
 	flow.header =
@@ -151,7 +162,9 @@ void PtpNetwork::RouteTo(FlowId flow, NodeId listener)
 		return; // cut off: it never hears of PTP
 	for (NodeId node = listener; node != talker;) {
 		const Link &link = links_[node][static_cast<std::size_t>(towards[node])];
-		if (link.peer != talker)
+		if (link.peer == talker)
+			world_.flows[flow].port = link.peer_port;
+		else
 			members_[link.peer].bridge->Ingress().AddRoute(world_.flows[flow].header,
 								       link.peer_port);
 		node = link.peer;

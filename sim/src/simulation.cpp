@@ -61,8 +61,8 @@ void Simulation::Run(std::int64_t until_ns, const std::function<void()> &breathe
 	const TimePs until = until_ns * kPsPerNs;
 	world_.foreseen = until;
 	for (const Node &node : nodes_) {
-		if (node.station)
-			node.station->Tx().Foresee(until);
+		for (std::uint32_t port = 0; node.station && port < node.station->Ports(); port++)
+			node.station->PortAt(port).Tx().Foresee(until);
 	}
 	if (!started_)
 		Start();
@@ -123,7 +123,7 @@ void Simulation::Arrive(std::uint32_t end_index, std::uint32_t index)
 	if (node.bridge)
 		node.bridge->OnArrive(index);
 	else
-		node.station->OnArrive(index);
+		node.station->PortAt(end.port).OnArrive(index);
 }
 
 void Simulation::OnFault(TimePs, std::uint64_t index)
@@ -171,8 +171,9 @@ const Bridge &Simulation::BridgeAt(NodeId node) const
 
 std::int64_t Simulation::PlaceholdersAt(std::uint32_t end) const
 {
-	const Node &peer = nodes_[world_.ends[world_.ends[end].peer].node];
-	return peer.station ? peer.station->Tx().Placeholders() : 0;
+	const LinkEnd &peer = world_.ends[world_.ends[end].peer];
+	const Node &node = nodes_[peer.node];
+	return node.station ? node.station->PortAt(peer.port).Tx().Placeholders() : 0;
 }
 
 } // namespace keepon::sim

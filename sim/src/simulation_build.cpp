@@ -108,17 +108,13 @@ void Simulation::AddLink(NodeId a, NodeId b, std::int64_t rate_bps, std::int64_t
 		throw ValueError("asymmetry_ns = " + std::to_string(asymmetry_ns) +
 				 " is not within -10000000 to 10000000");
 	const NodeId ids[2] = { a, b };
-	for (const NodeId id : ids) {
-		if (nodes_[id].station)
-			throw ValueError("station " + Quoted(nodes_[id].name) +
-					 " has a link already: a station has one");
-	}
-
 	const auto first = static_cast<std::uint32_t>(world_.ends.size());
 	const std::uint32_t place = world_.Place("link " + nodes_[a].name + " - " + nodes_[b].name);
 	for (int i = 0; i < 2; i++) {
 		LinkEnd end;
 		end.node = ids[i];
+		if (nodes_[ids[i]].station)
+			end.port = nodes_[ids[i]].station->Ports();
 		end.peer = first + 1 - static_cast<std::uint32_t>(i);
 		end.byte_time_ps = byte_time_ps;
 		const std::int64_t longer_ns =
@@ -129,22 +125,25 @@ void Simulation::AddLink(NodeId a, NodeId b, std::int64_t rate_bps, std::int64_t
 			end.receive_ps = nodes_[ids[i]].bridge->Spec().processing_ns * kPsPerNs;
 		world_.ends.push_back(end);
 	}
-	std::unique_ptr<Station> stations[2];
+	std::unique_ptr<Station> made[2]; // of those whose first link this is
+	std::unique_ptr<Port> ports[2];
 	try {
-		for (int i = 0; i < 2; i++) {
+		for (std::uint32_t i = 0; i < 2; i++) {
 			const Node &node = nodes_[ids[i]];
-			if (node.station_spec)
-				stations[i] = std::make_unique<Station>(
-					world_, ids[i], node.name, *node.station_spec,
-					first + static_cast<std::uint32_t>(i),
-					static_cast<std::uint64_t>(rate_bps));
+			if (!node.station_spec)
+				continue;
+			if (!node.station)
+				made[i] = std::make_unique<Station>(world_, ids[i], node.name,
+								    *node.station_spec);
+			Station &station = made[i] ? *made[i] : *node.station;
+			ports[i] =
+				station.MakePort(first + i, static_cast<std::uint64_t>(rate_bps));
 		}
 		for (std::uint32_t i = 0; i < 2; i++) {
-			Station *peer = stations[1 - i].get();
-			if (stations[i])
-				stations[i]->Tx().OnLinked(
-					peer ? &peer->Tx() : nullptr,
-					world_.ends[first + 1 - i].propagation_ps);
+			Port *peer = ports[1 - i].get();
+			if (ports[i])
+				ports[i]->Tx().OnLinked(peer ? &peer->Tx() : nullptr,
+							world_.ends[first + 1 - i].propagation_ps);
 		}
 	} catch (...) {
 		world_.ends.resize(first);
@@ -152,10 +151,12 @@ void Simulation::AddLink(NodeId a, NodeId b, std::int64_t rate_bps, std::int64_t
 	}
 	for (std::uint32_t i = 0; i < 2; i++) {
 		Node &node = nodes_[ids[i]];
-		if (node.bridge)
-			node.bridge->AddPort(first + i, ids[1 - i], nodes_[ids[1 - i]].name);
+		if (made[i])
+			node.station = std::move(made[i]);
+		if (ports[i])
+			node.station->AddPort(std::move(ports[i]));
 		else
-			node.station = std::move(stations[i]);
+			node.bridge->AddPort(first + i, ids[1 - i], nodes_[ids[1 - i]].name);
 		world_.ends[first + i].onlooker = node.station.get();
 	}
 }
@@ -254,6 +255,20 @@ void Simulation::CheckRoute(const std::string &what, NodeId talker,
 	}
 }
 
+/// The port of \p talker, a station, that its frames leave by.
+std::uint32_t Simulation::PortTowards(NodeId talker, const std::vector<NodeId> &route,
+				      NodeId listener) const
+{
+	const NodeId next = route.empty() ? listener : route[0];
+	std::uint32_t port = 0;
+	while (true) {
+		const LinkEnd &end = world_.ends[nodes_[talker].station->PortAt(port).End()];
+		if (world_.ends[end.peer].node == next)
+			return port;
+		port++;
+	}
+}
+
 void Simulation::CheckTalker(const std::string &what, NodeId talker,
 			     std::uint32_t frame_bytes) const
 {
@@ -308,6 +323,13 @@ FlowId Simulation::AddStream(const StreamSpec &spec)
 		CheckRoute(what, spec.talker, spec.routes[i], spec.listeners[i]);
 		if (std::count(spec.listeners.begin(), spec.listeners.end(), spec.listeners[i]) > 1)
 			throw ValueError(what + ": a listener is named twice");
+		if (PortTowards(spec.talker, spec.routes[i], spec.listeners[i]) !=
+		    PortTowards(spec.talker, spec.routes[0], spec.listeners[0]))
+			throw ValueError(what + ": the ways to listeners " +
+					 Quoted(nodes_[spec.listeners[0]].name) + " and " +
+					 Quoted(nodes_[spec.listeners[i]].name) +
+					 " leave by different ports, and a frame leaves by one: "
+					 "give a stream for each");
 	}
 	if (spec.period_ns <= 0)
 		throw ValueError(what + ": period_ns = " + std::to_string(spec.period_ns) +
@@ -333,6 +355,7 @@ FlowId Simulation::AddStream(const StreamSpec &spec)
 	flow.kind = FlowKind::kStream;
 	flow.is_stream = true;
 	flow.talker = spec.talker;
+	flow.port = PortTowards(spec.talker, spec.routes[0], spec.listeners[0]);
 	flow.frame_bytes = spec.frame_bytes;
 	flow.tc = static_cast<std::uint8_t>(spec.tc);
 	flow.period_ns = spec.period_ns;
@@ -367,6 +390,7 @@ FlowId Simulation::AddFlow(const FlowSpec &spec)
 	Flow flow;
 	flow.id = spec.id;
 	flow.talker = spec.talker;
+	flow.port = PortTowards(spec.talker, spec.route, spec.listener);
 	flow.frame_bytes = spec.frame_bytes;
 	flow.tc = static_cast<std::uint8_t>(spec.tc);
 	const FlowId id = NewFlow(std::move(flow), spec.queue);
@@ -416,7 +440,10 @@ void Simulation::SetSync(const PtpSpec &spec)
 
 FaultTarget Simulation::TargetOf(const FaultSpec &spec)
 {
-	return { world_, spec.node, nodes_[spec.node].station.get(), ptp_.get() };
+	Station *station = nodes_[spec.node].station.get();
+	Port *port =
+		station && spec.port < station->Ports() ? &station->PortAt(spec.port) : nullptr;
+	return { world_, spec.node, station, port, ptp_.get() };
 }
 
 void Simulation::AddFault(const FaultSpec &spec)

@@ -9,30 +9,28 @@ namespace keepon::sim
 {
 
 /// Which clock PTP sets: the transmitter's, or the system clock where it has none.
-void Station::MakeClocks(bool has_phc)
+void Station::SettleClock(Port &port)
 {
-	auto system = std::make_unique<OscillatorClock>(cpu_oscillator_);
-	if (!has_phc) {
-		clock_.Follow(*system);
-		ptp_clock_ = std::move(system);
-		return;
-	}
-	system_clock_.Follow(*system);
-	system_ = std::move(system);
-	ptp_clock_ = transmitter_->MakePhc();
+	phc_ = port.Tx().MakePhc();
+	follows_ = phc_ != nullptr;
+	if (follows_)
+		system_clock_.Follow(*settled_);
+	else
+		port.Clock().Follow(*settled_);
+	ptp_clock_ = follows_ ? phc_.get() : settled_.get();
 }
 
 void Station::SetStartOffset(std::int64_t offset_ns)
 {
-	if (system_)
-		system_->Step(0, offset_ns);
-	if (!transmitter_->SetStartOffset(offset_ns))
+	if (follows_)
+		settled_->Step(0, offset_ns);
+	if (!ports_[0]->Tx().SetStartOffset(offset_ns))
 		ptp_clock_->Step(0, offset_ns);
 }
 
 void Station::FollowPhc(bool stepped)
 {
-	if (!system_)
+	if (!follows_)
 		return;
 	TimePs at = world_.now;
 	const std::int64_t phc_ps = ptp_clock_->ReadNowPs(at);
@@ -40,9 +38,9 @@ void Station::FollowPhc(bool stepped)
 	if (followed_ && !stepped && cpu_ps > followed_cpu_ps_) {
 		const double rate = static_cast<double>(phc_ps - followed_phc_ps_) /
 				    static_cast<double>(cpu_ps - followed_cpu_ps_);
-		system_->AdjFine(at, std::llround((rate - 1.0) * 65536e6));
+		settled_->AdjFine(at, std::llround((rate - 1.0) * 65536e6));
 	}
-	system_->StepPs(at, phc_ps - system_->ReadingPs(at));
+	settled_->StepPs(at, phc_ps - settled_->ReadingPs(at));
 	followed_ = true;
 	followed_phc_ps_ = phc_ps;
 	followed_cpu_ps_ = cpu_ps;
@@ -54,18 +52,20 @@ void Station::StepClock(std::int64_t delta_ns)
 		ptp_clock_->Step(world_.now, delta_ns);
 		return;
 	}
-	clock_.Step(delta_ns);
-	transmitter_->StepClock(delta_ns);
+	for (const auto &port : ports_) {
+		port->Clock().Step(delta_ns);
+		port->Tx().StepClock(delta_ns);
+	}
 }
 
-/// What a unit beside the wire would stamp, by the station's clock.
-std::int64_t Station::StampNs(TimePs t)
+/// What a unit beside the wire of \p port would stamp, by its clock.
+std::int64_t Station::StampNs(Port &port, TimePs t)
 {
+	Oscillator &nic = port.NicOscillator();
 	if (!ptp_clock_)
-		return clock_.StampNs(t, spec_.stamp_resolution_ns, nic_oscillator_);
+		return port.Clock().StampNs(t, spec_.stamp_resolution_ns, nic);
 	const std::int64_t tick_ps = spec_.stamp_resolution_ns * kPsPerNs;
-	const TimePs latched =
-		nic_oscillator_.TrueOf(FloorDiv(nic_oscillator_.Local(t), tick_ps) * tick_ps);
+	const TimePs latched = nic.TrueOf(FloorDiv(nic.Local(t), tick_ps) * tick_ps);
 	return world_.epoch_ns + FloorDiv(ptp_clock_->ReadingPs(latched) + kPsPerNs / 2, kPsPerNs);
 }
 

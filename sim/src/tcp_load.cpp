@@ -63,7 +63,7 @@ void TcpTalker::Drain()
 			break;
 		with_driver_++;
 		const std::int64_t seq = sent_.Put(*segment);
-		if (host_.Refuses()) {
+		if (host_.Refuses(flow_)) {
 			passing_ = segment;
 			host_.Send(flow_, seq, through_event_);
 		} else {

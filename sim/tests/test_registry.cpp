@@ -147,7 +147,7 @@ std::string DeafProblem(const FaultTarget &target, const FaultSpec &spec)
 
 void GoDeaf(const FaultTarget &target, const FaultSpec &spec)
 {
-	LinkEnd &end = target.world.ends[target.station->End()];
+	LinkEnd &end = target.world.ends[target.port->End()];
 	end.down_ps = target.world.now;
 	end.up_ps = target.world.now + spec.value_ns * kPsPerNs;
 }
@@ -241,7 +241,7 @@ void TestSyncs(Checks &checks)
 	spec.sync_interval_ns = 10'000'000;
 	spec.sync = std::string("steps");
 	Both both(spec);
-	KeeponTransmitter &keepon = *both.sim.StationAt(both.nodes[0]).Keepon();
+	KeeponTransmitter &keepon = *both.sim.StationAt(both.nodes[0]).PortAt(0).Keepon();
 	// The clock is set first at 1 ms.
 	for (std::int64_t set_ns = 31'000'000; set_ns < 100'000'000; set_ns += 10'000'000) {
 		both.sim.Run(set_ns - 100'000, [] {});

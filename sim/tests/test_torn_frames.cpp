@@ -52,8 +52,9 @@ struct Network {
 		std::memset(data.data() + at, 0, zeros);
 		const TimePs now = sim.NowNs() * kPsPerNs;
 		const TimePs sfd = now + 64'000;
-		sim.StationAt(talker).OnWire({ data.data(), kFrameBytes, sfd,
-					       sfd + TimePs{ kFrameBytes } * 8'000, true });
+		sim.StationAt(talker).PortAt(0).OnWire({ data.data(), kFrameBytes, sfd,
+							 sfd + TimePs{ kFrameBytes } * 8'000,
+							 true });
 		sim.Run(sim.NowNs() + 100'000, [] {});
 	}
 };
@@ -74,12 +75,12 @@ void TestTornFrames(Checks &checks)
 	network.SendTorn(0, 6); // its destination
 	EXPECT(flow.on_wire == 3 && flow.delivered[0] == 2 && flow.lost.back() == 1);
 	EXPECT(network.sim.State().places[flow.lost.size() - 1] == "bridge unknown destination");
-	EXPECT(network.sim.StationAt(network.talker).ForeignFrames() == 0);
+	EXPECT(network.sim.StationAt(network.talker).PortAt(0).ForeignFrames() == 0);
 
 	// Nothing left that says whose it is: counted where it left.
 	network.SendTorn(0, kFrameBytes);
 	EXPECT(flow.on_wire == 3 && flow.delivered[0] == 2);
-	EXPECT(network.sim.StationAt(network.talker).ForeignFrames() == 1);
+	EXPECT(network.sim.StationAt(network.talker).PortAt(0).ForeignFrames() == 1);
 }
 
 } // namespace keepon::sim::test

@@ -65,7 +65,9 @@ class Simulation:
                 fudge_ns, tolerance_ns, limit_frames, late "drop" | "send"}], taprio {base_ns, cycle_ns, gates (class
                 masks), lengths_ns, txtime_assist, txtime_delay_ns, offload (driver "launchtime")}};
                 probe (test hooks) {boundaries, boundary_bound_ps, head_interval_ns, head_samples_max,
-                declared_prefetch_slots, index_offset_slots}.
+                declared_prefetch_slots, index_offset_slots};
+                ports [one for each link, in their order: {nic, nic_ppm, keepon, qdisc}], where not all links of a
+                station have what stands above.
 
         Returns:
             Node id.
@@ -79,7 +81,8 @@ class Simulation:
     def add_link(
         self, a: int, b: int, rate_bps: int, propagation_ns: int, asymmetry_ns: int = 0
     ) -> None:
-        """Join two nodes; a station has one link. From a to b it takes asymmetry_ns longer than back. Wrong
+        """Join two nodes. From a to b it takes asymmetry_ns longer than back. A station has a port for each of its
+        links, in their order; with several and sync "ptp" its driver is "standard", as PTP sets one clock. Wrong
         `keepon` values are found here, where the rate is known."""
 
     def set_loss(self, a: int, b: int, probability: float) -> None:
@@ -134,18 +137,19 @@ class Simulation:
         """A periodic stream: id, talker, listeners, routes (bridges per listener), period_ns, offset_ns, turns_ns
         (frames in turn: releases from the start of their own period on), start_ns, frame_bytes, tc, queue, advance_ns.
         Frame k has the txtime k periods after the first period multiple plus
-        offset_ns that is not before epoch + start_ns. Returns its id."""
+        offset_ns that is not before epoch + start_ns. It leaves by the port of its route, one for all listeners.
+        Returns its id."""
 
     def add_load(self, spec: Spec) -> int:
         """Best effort: id, talker, listener, route, kind "udp" | "saturate" | "tcp", rate_bps (of frame bytes), frame_bytes,
         window_frames (saturate: frames kept with the transmitter), congestion (tcp) "cubic" | "reno", start_ns, tc, queue. Returns its id."""
 
-    def add_fault(self, kind: str, node: int, at_ns: int, value_ns: int) -> None:
+    def add_fault(self, kind: str, node: int, at_ns: int, value_ns: int, port: int = 0) -> None:
         """ "poll-stall": no poll for value_ns; "clock-step": the station's time of day jumps; "rate-step": its
         PHC runs value_ns ppb fast from now on; "link-down": frames on its link are cut; "cpu-stall": nothing runs on its cores, of which it must have some; "late-submit": its next frame
         is value_ns late; "wire-pause": PAUSE frames (IEEE Std 802.3 annex 31B) keep its wire idle for value_ns after
         the frame on it at at_ns; the driver is not told; "lost-sync": no Sync and follow-up gets to the node for
-        value_ns."""
+        value_ns. Polls, rates, links and pauses are of one port of the station."""
 
     def run(self, until_ns: int, progress: Callable[[int], object] | None = None) -> bool:
         """Handle all events up to `until_ns` after the start; returns True.
@@ -179,21 +183,24 @@ class Simulation:
         waited_ps, wait_ps_max of one, preemptions}; with driver "keepon" also
         counters and verdicts of the core, clock (what the core believes, with rate_ppb and rate_error_ppb of the wire
         against the CPU counter, None where nothing is posted, and its true error phc_error_ps) and config (with the
-        core's defaults)."""
+        core's defaults). With several links everything but name, host_draws, host_tails and cpu is in ports
+        {"NAME.0", "NAME.1" ..}, in the order of links."""
 
     def bridge(self, node: int) -> Bridge:
         """name, ports {peer: {received, placeholders_discarded, forwarded, forwarded_bytes, queue_drops, gate_drops,
         waiting, waiting_max}}."""
 
-    def boundary_errors(self, node: int) -> dict[str, Any]:
+    def boundary_errors(self, node: int, port: int = 0) -> dict[str, Any]:
         """With probe.boundaries: |slot start - grid| of every slot from the true wire position: locked_slots,
         locked_max_ps, violations (locked slots beyond boundary_bound_ps), unlocked_slots, unlocked_max_ps,
         skipped_slots, steps [(step, start of the last slot beyond the bound after it)] in ps."""
 
-    def boundary_bounds(self, node: int, rate_ppb: int, rate_change_ppb: int) -> dict[str, int]:
+    def boundary_bounds(
+        self, node: int, rate_ppb: int, rate_change_ppb: int, port: int = 0
+    ) -> dict[str, int]:
         """What the core promises: boundary_error_ps, span_ns, lock_ns, lock_slots."""
 
-    def head_check(self, node: int) -> dict[str, Any]:
+    def head_check(self, node: int, port: int = 0) -> dict[str, Any]:
         """With probe.head_interval_ns: the core's interval for the wire position at random times against the truth:
         samples, invalid, violations, behind_max_ps and ahead_max_ps (the wire outside, by how much at
         most), seq_violations, widths_ps (array)."""

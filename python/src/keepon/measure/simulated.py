@@ -108,7 +108,7 @@ class NodeClock(TypedDict):
 
 
 class Station(TypedDict):
-    """A station; the last four with driver "keepon"."""
+    """A station with one link; the last four with driver "keepon"."""
 
     name: str
     nic: Counters

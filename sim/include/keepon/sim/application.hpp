@@ -73,9 +73,9 @@ public:
 	virtual bool ClockSettles() const = 0;
 	/// Whether it can be told when a frame is to leave; if not, it is sent when it comes.
 	virtual bool TakesTxtimes() const = 0;
-	/// Whether a frame that is dropped when it is handed over says so (TxFrame::refused), as
-	/// qdiscs of Linux do.
-	virtual bool Refuses() const = 0;
+	/// Whether a frame of \p flow that is dropped when it is handed over says so
+	/// (TxFrame::refused), as qdiscs of Linux do.
+	virtual bool Refuses(FlowId flow) const = 0;
 	/// A fault: by how much the next frame comes late; 0 from then on.
 	virtual TimePs TakeLateness() = 0;
 

@@ -11,6 +11,7 @@
 namespace keepon::sim
 {
 
+class Port;
 class PtpNetwork;
 class Station;
 
@@ -19,6 +20,7 @@ struct FaultTarget {
 	World &world;
 	NodeId node;
 	Station *station; // NULL: a bridge, or not linked
+	Port *port;       // that the fault names; NULL: it has none of that number
 	PtpNetwork *ptp;  // NULL: clocks are not set by PTP
 };
 
@@ -34,7 +36,7 @@ struct FaultKind {
 	void (*strike)(const FaultTarget &target, const FaultSpec &spec);
 };
 
-/// Of those that happen to a station: no station, or the time.
+/// Of those that happen to a station: no station, no such port, or the time.
 std::string StationFaultProblem(const FaultTarget &target, const FaultSpec &spec);
 /// Of those with a duration.
 std::string DurationFaultProblem(const FaultTarget &target, const FaultSpec &spec);

@@ -41,6 +41,7 @@ struct Flow {
 	bool is_stream = false;        // every frame has a record
 	Application *source = nullptr; // makes its frames; set before the start
 	NodeId talker = 0;
+	std::uint32_t port = 0; // of its talker, if that is a station
 	std::uint32_t frame_bytes = 0;
 	std::uint8_t tc = 0;
 	FrameHeader header; // of all its frames

@@ -100,6 +100,8 @@ private:
 	bool Linked(NodeId a, NodeId b) const;
 	void CheckRoute(const std::string &what, NodeId talker, const std::vector<NodeId> &route,
 			NodeId listener) const;
+	std::uint32_t PortTowards(NodeId talker, const std::vector<NodeId> &route,
+				  NodeId listener) const;
 	void CheckTalker(const std::string &what, NodeId talker, std::uint32_t frame_bytes) const;
 	FlowId AddTcp(const LoadSpec &spec);
 	FlowId NewFlow(Flow flow, int queue);

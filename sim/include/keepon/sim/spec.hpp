@@ -96,6 +96,14 @@ struct CpuSpec {
 	std::int64_t softirq_ns = 0; // a received frame in it
 };
 
+/// What is a port's own, at stations with several links.
+struct PortSpec {
+	NicSpec nic;
+	double nic_ppm = 0;
+	KeeponSpec keepon;
+	std::optional<QdiscSpec> qdisc;
+};
+
 struct StationSpec {
 	std::optional<QdiscSpec> qdisc;  // in front of the driver, instead of what `release` has
 	std::string driver = "standard"; // name of a TransmitterKind
@@ -123,6 +131,7 @@ struct StationSpec {
 	NicSpec nic;
 	KeeponSpec keepon;
 	ProbeSpec probe;
+	std::vector<PortSpec> ports; // in the order of links; empty: all have what stands above
 };
 
 struct BridgeSpec {
@@ -190,6 +199,7 @@ struct FaultSpec {
 	NodeId node = 0;
 	std::int64_t at_ns = 0;
 	std::int64_t value_ns = 0;
+	std::uint32_t port = 0; // of a station, for what happens to one
 };
 
 } // namespace keepon::sim

@@ -111,7 +111,7 @@ public:
 		else
 			softirq_.Run(world_.now, cost, host_.DriverEntry(), frame.index);
 	}
-	bool Refuses() const { return host_.Refuses(); }
+	bool Refuses(FlowId flow) const { return host_.Refuses(flow); }
 	/// The same where frames are refused: \p through is handled in place of the driver's entry,
 	/// and hands the frame on with Enter().
 	void Send(FlowId flow, std::int64_t seq, EventHandler &through)

@@ -137,7 +137,8 @@ public:
 struct TransmitterSetup {
 	World &world;
 	NodeId node;
-	const std::string &name;
+	std::uint32_t port;      // of the station
+	const std::string &name; // by which it draws
 	const StationSpec &spec;
 	std::uint64_t rate_bps;
 	Oscillator &nic_oscillator;
