@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import keepon
+from keepon.model import examples
 from keepon.vm import foreign, initramfs
 
 PYTHON = Path(sys.executable).resolve()
@@ -79,12 +80,15 @@ def libraries(module: Path) -> dict[str, Path]:
 
 
 def data_files() -> dict[str, Path | bytes]:
-    """Guest path -> what the package reads beside its modules: schemas, templates."""
-    return {
+    """Guest path -> what the package reads beside its modules: schemas, templates, examples."""
+    found = {
         f"/lib/keepon/python/keepon/{path.relative_to(PACKAGE)}": path
         for path in PACKAGE.rglob("*")
         if path.is_file() and path.suffix not in (".py", ".pyc", ".so")
     }
+    for path in examples.folder().glob("*.toml"):
+        found[f"/lib/keepon/python/keepon/doc/examples/{path.name}"] = path
+    return dict(found)
 
 
 def foreign_python_files(tried: str, architecture: str) -> dict[str, Path | bytes]:

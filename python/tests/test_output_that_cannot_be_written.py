@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import os
+import stat
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from keepon.model import documents
 
 KEEPON = [sys.executable, "-m", "keepon"]
 # What is kept in a buffer fails at exit only; a shell may have asked for none.
@@ -77,3 +79,28 @@ def test_names_of_folders_are_no_markup(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert all(folder in done.stdout for folder in folders)
+
+
+def test_what_is_no_file_is_written_into_and_stays(tmp_path: Path) -> None:
+    """As root the machine's /dev/null was replaced by a file."""
+    target, link, pipe = tmp_path / "target", tmp_path / "link", tmp_path / "pipe"
+    target.write_text("earlier")
+    link.symlink_to(target)
+    documents.write_text(link, "new", "choose another")
+    assert link.is_symlink() and target.read_text() == "new"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    documents.write_text(pipe, "through", "choose another")
+    assert os.read(reader, 100) == b"through" and stat.S_ISFIFO(pipe.stat().st_mode)
+    os.close(reader)
+    documents.write_text(Path("/dev/null"), "gone", "choose another")
+    assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
+
+
+def test_a_link_to_a_result_folder_stays_one(tmp_path: Path) -> None:
+    place, link = tmp_path / "elsewhere", tmp_path / "out"
+    place.mkdir()
+    link.symlink_to(place)
+    with documents.result_folder(link) as half:
+        (half / documents.RESULT_FILE).write_text("{}")
+    assert link.is_symlink() and (place / documents.RESULT_FILE).read_text() == "{}"

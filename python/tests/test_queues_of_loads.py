@@ -52,7 +52,11 @@ def test_loads_have_their_classes_and_all_else_the_last_one_of_the_rest(
 ) -> None:
     scenario = loading.parse(LOADS + "".join(map(LOAD.format, loads)), "loads.toml")
     script = commands.export(Planned(scenario, session.planned(scenario))).files["a.sh"]
-    (line,) = [line.split() for line in script.splitlines() if " mqprio " in line]
+    (line,) = [
+        line.split()
+        for line in script.splitlines()
+        if line.startswith("tc ") and " mqprio " in line
+    ]
     chosen = list(map(int, line[line.index("map") + 1 : line.index("queues")]))
     wanted = {15: 3} | {level: tc for tc, level in levels.items()}
     assert chosen == [wanted.get(level, 7) for level in range(16)]
@@ -148,7 +152,11 @@ def test_all_else_has_a_queue_of_its_own_beside_a_load_in_the_class_of_streams(
 ) -> None:
     """A sleeping sender has no etf: the load is in its queue, all else is not."""
     text = BEHIND_ETF.format(station='driver = "standard"\nrelease = "sleep"') + STREAM
-    (line,) = [line for line in exported(text + LOAD.format(load_tc)) if " mqprio " in line]
+    (line,) = [
+        line
+        for line in exported(text + LOAD.format(load_tc))
+        if line.startswith("tc ") and " mqprio " in line
+    ]
     words = line.split()
     chosen = list(map(int, words[words.index("map") + 1 : words.index("queues")]))
     assert [chosen[15], chosen[0], chosen[6], chosen[7]] == map_

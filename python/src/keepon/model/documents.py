@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Container, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import resources
@@ -161,6 +162,18 @@ def write_text(path: Path, text: str, remedy: str) -> None:
 
 @contextmanager
 def _replacing(path: Path, remedy: str) -> Iterator[TextIO]:
+    """A file that takes the place of `path`, of what that is a link to, or of nothing: what is no
+    file, such as /dev/stdout, is written into.
+    """
+    special = str(path).startswith(("/dev/", "/proc/")) or not (path.is_file() or path.is_dir())
+    if path.exists() and special:
+        try:
+            with path.open("w", encoding="utf-8") as handle:
+                yield handle
+        except OSError as error:
+            raise _unwritable(path, error, remedy) from error
+        return
+    path = Path(os.path.realpath(path)) if path.is_symlink() else path
     hidden.take_away(path)
     try:
         with hidden.beside(path) as work:
@@ -170,9 +183,11 @@ def _replacing(path: Path, remedy: str) -> Iterator[TextIO]:
             draft.chmod(0o644)
             draft.replace(path)
     except OSError as error:
-        raise EnvironmentProblemError(
-            f"{path}: cannot be written ({error.strerror}); {remedy}"
-        ) from error
+        raise _unwritable(path, error, remedy) from error
+
+
+def _unwritable(path: Path, error: OSError, remedy: str) -> EnvironmentProblemError:
+    return EnvironmentProblemError(f"{path}: cannot be written ({error.strerror}); {remedy}")
 
 
 def json_schema(name: str) -> dict[str, Any]:
@@ -218,8 +233,9 @@ def check_target(folder: Path) -> None:
 @contextmanager
 def result_folder(folder: Path) -> Iterator[Path]:
     """A temporary folder that takes the place of `folder` when the block ends well and vanishes
-    when it does not.
+    when it does not. A link to a folder stays one.
     """
+    folder = Path(os.path.realpath(folder)) if folder.is_symlink() else folder
     check_target(folder)
     try:
         with hidden.beside(folder) as work:
