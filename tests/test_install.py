@@ -102,7 +102,12 @@ def test_units_start_the_command_that_was_installed(tmp_path: Path) -> None:
     ("words", "code", "sentence"),
     [
         (["tool"], 2, "keepon: component 'tool' must be one of tools, plugin, dissector,"),
-        (["--prefix", "opt"], 2, "keepon: --prefix opt must be an absolute path\n"),
+        (["--prefix", "opt"], 2, "keepon: --prefix opt must be an absolute path of letters"),
+        (
+            ["--prefix", "/opt/a b"],
+            2,
+            "keepon: --prefix /opt/a b must be an absolute path of letters",
+        ),
         (
             ["--tools", "/nowhere", "--destdir", "{tmp}", "tools"],
             3,
@@ -118,3 +123,32 @@ def test_what_cannot_be_done_is_told(
     assert (done.returncode, len(done.stderr.splitlines())) == (code, 1)
     assert sentence in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_was_installed_before_a_failure_can_be_taken_away(tmp_path: Path) -> None:
+    where = ("--destdir", tmp_path, "--manual", "/nowhere")
+    assert install(*where, "tools", "manual").returncode == 3
+    assert (tmp_path / "usr/local/bin/keepon-talk").is_file()
+    assert install("--destdir", tmp_path, "--uninstall").returncode == 0
+    assert files(tmp_path) == set()
+
+
+def test_a_folder_that_no_installation_has_made_is_left(tmp_path: Path) -> None:
+    mine = tmp_path / f"usr/local/src/keepon-{__version__}/my.patch"
+    mine.parent.mkdir(parents=True)
+    mine.write_text("work of days")
+    done = install("--destdir", tmp_path, "modules")
+    assert done.returncode == 3 and "no installation has written it down" in done.stderr
+    assert mine.read_text() == "work of days"
+
+
+def test_a_command_that_a_unit_needs_stays(tmp_path: Path) -> None:
+    assert install("--destdir", tmp_path, "units").returncode == 0
+    wanted = tmp_path / "etc/systemd/system/multi-user.target.wants/keepon@cell.service"
+    wanted.parent.mkdir(parents=True)
+    wanted.symlink_to("/usr/local/lib/systemd/system/keepon@.service")
+    done = install("--destdir", tmp_path, "--uninstall")
+    assert done.returncode == 3
+    assert "first systemctl disable --now keepon@cell.service" in done.stderr
+    wanted.unlink()
+    assert install("--destdir", tmp_path, "--uninstall").returncode == 0
