@@ -8,8 +8,10 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
+import keepon
 import pytest
 from keepon.errors import EnvironmentProblemError
 from keepon.linux import hold
@@ -112,3 +114,22 @@ def test_a_lock_that_is_taken_away_as_it_is_opened_is_made_again(
     assert held is not None and len(taken) == 2
     assert os.fstat(held).st_ino == path.stat().st_ino, "another command could have it, too"
     os.close(held)
+
+
+def test_a_journal_of_a_namespace_that_has_gone_is_of_nobody(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Linux gives its number to another."""
+    monkeypatch.setattr(journals, "FOLDER", tmp_path)
+    kept = Journal(1, 2, "eth0", "station x", boot=journals.boot())
+    journals.save(kept)
+    assert journals.read(kept.path) == kept
+    apart = ["unshare", "--net", sys.executable, "-S", "-c"]
+    other = subprocess.run(
+        [*apart, "from keepon.linux.apply import journal; print(journal.boot())"],
+        capture_output=True, text=True, check=True,
+        env={"PYTHONPATH": str(Path(keepon.__file__).parents[1])},
+    ).stdout.strip()  # fmt: skip
+    assert other.partition(".")[0] == kept.boot.partition(".")[0] and other != kept.boot
+    journals.save(replace(kept, boot=other))
+    assert journals.read(kept.path) is None

@@ -39,6 +39,9 @@ def did(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(raised, "holding", lambda card: nullcontext())
     monkeypatch.setattr(raised, "guarded", inline)
     monkeypatch.setattr(raised, "leases_s", lambda card: {})
+    monkeypatch.setattr(raised, "cut_off", lambda card, name: "")
+    numbers = SimpleNamespace(if_nametoindex=lambda name: 7, if_indextoname=lambda number: "rt0")
+    monkeypatch.setattr(raised, "socket", numbers)
     return done
 
 
@@ -102,13 +105,23 @@ def test_addresses_that_end_are_told(did: list[str], monkeypatch: pytest.MonkeyP
     )
 
 
+def test_ipv6_that_finds_no_room_is_told(did: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(raised, "answers", lambda client: True)
+    monkeypatch.setattr(raised, "cut_off", lambda card, name: "IPv6")
+    said = raised.up("rt0", 30, False)
+    assert said.endswith(
+        "; but IPv6 of eth0 is cut off meanwhile, which needs slots of 1318 bytes or more"
+    )
+    assert json.loads(raised.up("rt0", 30, True))["cut_off"] == "IPv6"
+
+
 KILLED = """
 import os, signal, subprocess, sys, time
 from contextlib import nullcontext
 from keepon.linux.link import raised
 
-def is_up():
-    return "UP" in subprocess.run(["ip", "-o", "link", "show", "above"], capture_output=True,
+def is_up(name):
+    return "UP" in subprocess.run(["ip", "-o", "link", "show", name], capture_output=True,
                                   text=True).stdout.partition("<")[2].partition(">")[0].split(",")
 
 raised.card_of = lambda name: "card"
@@ -119,11 +132,14 @@ child = os.fork()
 if not child:
     raised.up("above", 30, False)
     os._exit(0)
-while not is_up():
+while not is_up("above"):
     time.sleep(0.01)
+# kernels before 6.2 do that only while it is down
+subprocess.run("ip link set above down; ip link set above name other1; ip link set other1 up",
+               shell=True, check=True)
 os.kill(child, signal.SIGKILL)
 for _ in range(500):
-    if not is_up():
+    if not is_up("other1"):
         print("down again")
         break
     time.sleep(0.01)

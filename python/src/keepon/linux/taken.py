@@ -78,6 +78,16 @@ def take_routes(nic: str, device: str) -> None:
         ip("-6", "route", "append", *_by(device, words))
 
 
+def cut_off(nic: str, device: str) -> str:
+    """What a card has that the device on it has no room for: "", "IPv6", or "IP" altogether."""
+    (above,) = json.loads(ip("-json", "link", "show", "dev", device))
+    (link,) = json.loads(ip("-json", "addr", "show", "dev", nic))
+    beyond = {entry["family"] for entry in link["addr_info"] if entry["scope"] != "link"}
+    if above["mtu"] < IPV4_MTU_MIN:
+        return "IP" if beyond else ""
+    return "IPv6" if above["mtu"] < IPV6_MTU_MIN and "inet6" in beyond else ""
+
+
 def leases_s(nic: str) -> dict[str, int]:
     """IPv4 addresses of a card that somebody has to renew, and for how many seconds it has them."""
     (link,) = json.loads(ip("-json", "addr", "show", "dev", nic))

@@ -13,6 +13,7 @@ import fcntl
 import json
 import os
 import socket
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -26,6 +27,8 @@ FOLDER = Path("/run/keepon")
 JOURNAL_SCHEMA = "keepon.journal/1"
 APPLYING, KEPT = "applying", "kept"
 KEEP, UNDO = "keep", "undo"
+SO_NETNS_COOKIE = 71
+"""Of include/uapi/asm-generic/socket.h."""
 SWEPT_S = 0.05
 """How long another command may look whether a lock is to be taken away, at most."""
 NIC = "{nic}"
@@ -82,7 +85,12 @@ def path_of(netns: int, ifindex: int) -> Path:
 
 
 def boot() -> str:
-    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    """Of this boot and this network namespace, whose number another may have when it has gone."""
+    started = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as asked, suppress(OSError):
+        cookie = asked.getsockopt(socket.SOL_SOCKET, SO_NETNS_COOKIE, 8)
+        return f"{started}.{int.from_bytes(cookie, sys.byteorder)}"
+    return started  # a kernel older than 5.14
 
 
 def _problem(path: Path, error: OSError) -> EnvironmentProblemError:
@@ -122,7 +130,8 @@ def save(journal: Journal) -> None:
 
 
 def read(path: Path) -> Journal | None:
-    """The journal of a file; None: there is none, or it is of an earlier boot.
+    """The journal of a file; None: there is none, or it is of an earlier boot, or of a network
+    namespace that has gone.
 
     Raises:
         EnvironmentProblemError: it cannot be read, or is damaged.

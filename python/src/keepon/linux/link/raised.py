@@ -6,13 +6,15 @@ way is closed from then on; down again if that cuts the connection this is calle
 from __future__ import annotations
 
 import json
+import socket
 import time
+from contextlib import suppress
 
 from keepon.errors import ConfigError, EnvironmentProblemError
 from keepon.linux.guarded import guarded
 from keepon.linux.hold import holding
 from keepon.linux.interface import ROLLBACK_MAX_S, answers, client_over, has_carrier, ip, until
-from keepon.linux.taken import check_alone, leases_s, take_routes
+from keepon.linux.taken import check_alone, cut_off, leases_s, take_routes
 
 BACK_S = 30.0
 CARRIER_WAIT_S = 15.0
@@ -67,6 +69,8 @@ def _up(name: str, card: str, back_s: float, as_json: bool) -> str:
             " nobody could tell whether it comes back; allow it"
         )
 
+    number = socket.if_nametoindex(name)
+
     def work() -> str:
         ip("link", "set", "dev", name, "up")
         if not until(time.monotonic() + CARRIER_WAIT_S, lambda: has_carrier(name)):
@@ -79,13 +83,19 @@ def _up(name: str, card: str, back_s: float, as_json: bool) -> str:
         return f", and {client} still answers" if client else ""
 
     def back() -> None:
-        ip("link", "set", "dev", name, "down")
+        with suppress(OSError):  # it is called otherwise by now, or is gone
+            ip("link", "set", "dev", socket.if_indextoname(number), "down")
 
     still = guarded(work, back, f"{name} is down again")
     leases = leases_s(card)
+    lost = cut_off(card, name)
     if as_json:
         told = {"ifname": name, "card": card, "client": client, "leases_s": leases}
-        return json.dumps(told)
+        return json.dumps({**told, "cut_off": lost})
+    if lost:
+        still += f"; but {lost} of {card} is cut off meanwhile, which needs slots of" + (
+            " 1318 bytes or more" if lost == "IPv6" else " 106 bytes or more"
+        )
     lent = "".join(
         f"; {address} is lent to {card} for {left_s} s more, and what would renew that by {card}"
         f" cannot while {name} is up: give {card} a fixed address"
