@@ -18,7 +18,7 @@ from helpers import HABITAT, TWO_STATIONS
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from keepon.cli import app as cli
-from keepon.errors import EXIT_INPUT, EXIT_MET, EXIT_MISSED
+from keepon.errors import EXIT_INPUT, EXIT_MET, EXIT_MISSED, ConfigError
 from keepon.model import documents, loading, schemacheck, study
 from keepon.planner import plan as make_plan
 from keepon.planner.verify import verify
@@ -470,3 +470,20 @@ def test_a_command_line_that_is_wrong_is_told_with_value_and_range(
     refused: Any, words: list[object], told: str
 ) -> None:
     assert told in refused(*words)
+
+
+def test_what_has_no_end_is_told() -> None:
+    with pytest.raises(ConfigError, match="/dev/zero: has more than 33554432 characters; name a"):
+        loading.load(Path("/dev/zero"))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["link", "fit", "-", "--rate", "9" * 5000], ["link", "add", "lo", "k0", "depth", "9" * 5000]],
+)
+def test_a_long_value_of_a_link_is_cut(words: list[str]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "keepon", *words], capture_output=True, text=True, check=False,
+        stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert done.returncode == 2 and 50 < len(done.stderr) < 400

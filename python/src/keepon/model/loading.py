@@ -24,6 +24,7 @@ from keepon.model.wire import byte_time_ps
 
 Model = TypeVar("Model", bound=BaseModel)
 _ID_KEYS = ("id", "name")
+TEXT_MOST = 1 << 25
 _EXAMPLE = "examples/habitat.toml"
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -280,10 +281,11 @@ def of_document(document: dict[str, Any], source: str) -> Scenario:
 
 
 def read_text(path: Path) -> str:
-    """Raises ConfigError: the file cannot be read."""
+    """Raises ConfigError: the file cannot be read, or has no end."""
     try:
         # editors of some systems begin a file with a mark
-        return path.read_text(encoding="utf-8-sig")
+        with path.open(encoding="utf-8-sig") as file:
+            text = file.read(TEXT_MOST + 1)
     except OSError as error:
         raise ConfigError(
             f"{path}: cannot be read ({error.strerror}); check the name and the permissions"
@@ -292,6 +294,9 @@ def read_text(path: Path) -> str:
         raise ConfigError(
             f"{path}: not TOML: not UTF-8 text (byte {error.start}); save it as UTF-8"
         ) from error
+    if len(text) > TEXT_MOST:
+        raise ConfigError(f"{path}: has more than {TEXT_MOST} characters; name a file of TOML")
+    return text
 
 
 def load(path: Path) -> Scenario:

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from keepon.errors import ConfigError
+from keepon.errors import ConfigError, one_line
 from keepon.linux.link import gatelist
 from keepon.linux.link.gatelist import GateList
 from keepon.linux.link.options import PARTITION_SLOTS_MAX
@@ -143,7 +143,9 @@ def run(path: Path, rate: str, slot_bytes: int | None, as_json: bool) -> str:
         ConfigError: the file or an option is wrong, or no slots serve.
     """
     if rate not in RATES_BPS:
-        raise ConfigError(f'option --rate = "{rate}": must be one of {", ".join(RATES_BPS)}')
+        raise ConfigError(
+            f'option --rate = "{one_line(rate)}": must be one of {", ".join(RATES_BPS)}'
+        )
     if slot_bytes is not None and not SLOT_BYTES_MIN <= slot_bytes <= SLOT_BYTES_MAX:
         raise ConfigError(
             f"option --slot-bytes = {slot_bytes}: must be between {SLOT_BYTES_MIN} and"

@@ -10,7 +10,7 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from keepon.errors import ConfigError
+from keepon.errors import ConfigError, one_line
 from keepon.linux.link.slots import (
     CLASS_COUNT,
     SlotsError,
@@ -118,7 +118,7 @@ example:
 
 def _word(name: str, value: str, words: Sequence[str]) -> int:
     if value not in words:
-        raise ConfigError(f'{name} "{value}" is not known; choose {" or ".join(words)}')
+        raise ConfigError(f'{name} "{one_line(value)}" is not known; choose {" or ".join(words)}')
     return words.index(value)
 
 
@@ -127,12 +127,14 @@ def _number(option: Option, value: str) -> int:
     largest = 2 ** (8 * option.size) - 1
     if not _NUMBER.fullmatch(value):
         raise ConfigError(
-            f'{option.name} "{value}" is no number from 0 to {largest}; write one in this range'
+            f'{option.name} "{one_line(value)}" is no number from 0 to {largest}; write one in this'
+            " range"
         )
     number = int(value, 8 if re.fullmatch("0[0-7]+", value) else 0)
     if number > largest:
         raise ConfigError(
-            f"{option.name} {value} is not within 0 to {largest}; write a number in this range"
+            f"{option.name} {one_line(value)} is not within 0 to {largest}; write a number in this"
+            " range"
         )
     return number
 
@@ -154,7 +156,7 @@ class _Classes:
             chosen = parse_list(words[1], CLASS_COUNT)
         except ValueError as error:
             raise ConfigError(
-                f'class "{words[1]}" {error} (classes are 0 to {CLASS_COUNT - 1})'
+                f'class "{one_line(words[1])}" {error} (classes are 0 to {CLASS_COUNT - 1})'
             ) from error
         used = 2
         while used < len(words) and words[used] in ("slots", "late", "round"):

@@ -89,10 +89,11 @@ def _run(job: Job, folder: Path, undo: Undo, tell: Tell) -> None:
     if os.geteuid():
         raise EnvironmentProblemError("target host needs root; run it with sudo")
     stations = {entry.name: Station(entry) for entry in job.stations}
-    if job.sync in ("set", "ptp"):
-        _alone_at_clocks()
     for station in stations.values():
         station.hold(undo)
+    if job.sync in ("set", "ptp"):
+        # behind that, as clocks of another run of Keepon go with its cards
+        _alone_at_clocks()
     for station in stations.values():
         station.survey()  # all of them, before the first is touched
     for station in stations.values():
