@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Clocks set by PTP, "ptp", which Simulation::SetSync() describes: the servo sees what becomes of them.
+// Clocks set by PTP, "ptp", which Simulation::SetSync() describes: the servo sees what becomes of
+// them.
 #include "keepon/sim/sync.hpp"
 
 namespace keepon::sim

@@ -108,7 +108,8 @@ public:
 private:
 	static constexpr std::uint64_t kRanks = std::uint64_t{ 1 } << 32;
 
-	// The most frequent of all: compilers that have to choose where to inline it choose wrongly.
+	// The most frequent of all: compilers that have to choose where to inline it choose
+	// wrongly.
 	[[gnu::always_inline]] void Insert(const Event &event)
 	{
 		std::size_t at = heap_.size();

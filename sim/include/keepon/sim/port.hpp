@@ -6,8 +6,9 @@
 //
 // A station has one for each of its links. What they share - applications, cores, frames, the clock
 // that applications go by - belongs to the station. A port has its NIC with crystal and clock, its
-// queues, and draws of its own, so that what one does leaves the others alone. The host model is the
-// same above every transmitter: frames pass the driver stage in order, occupancy_ns apart at least.
+// queues, and draws of its own, so that what one does leaves the others alone. The host model is
+// the same above every transmitter: frames pass the driver stage in order, occupancy_ns apart at
+// least.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An end station: applications and listeners, the cores and the clock they share, and a port for each
-// link.
+// An end station: applications and listeners, the cores and the clock they share, and a port for
+// each link.
 //
 //   application --wakeup, stack--> port of the flow --> link
 //   listener <-- any port

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The time of day of a station as its applications and its PHC have it: network time, or free running
-// agreed with it at the start, then its own oscillator; or whatever clock it follows. A fault may step
-// any.
+// The time of day of a station as its applications and its PHC have it: network time; or,
+// running freely, agreed with it at the start and then its own oscillator; or whatever clock it
+// follows. A fault may step any.
 #pragma once
 
 #include <cstdint>
