@@ -67,8 +67,8 @@ def test_the_whole_command_runs_on_a_machine(tmp_path: Path) -> None:
     }  # fmt: skip
     document = json.loads(files[documents.RESULT_FILE])
     jsonschema.Draft202012Validator(documents.json_schema("result")).validate(document)
-    assert (document["target"], document["outcome"]) == ("host", "met")
     (run,) = document["runs"]
+    assert (document["target"], run["outcome"], run["met"]) == ("host", "met", True)
     judged(run)
     said = result.files["said"].decode()
     assert "keepon: met: 1000 frames due; every bound kept" in said
