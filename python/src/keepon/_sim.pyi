@@ -66,7 +66,8 @@ class Simulation:
                 masks), lengths_ns, txtime_assist, txtime_delay_ns, offload (driver "launchtime")}};
                 probe (test hooks) {boundaries, boundary_bound_ps, head_interval_ns, head_samples_max,
                 declared_prefetch_slots, index_offset_slots};
-                ports [one for each link, in their order: {nic, nic_ppm, keepon, qdisc}], where not all links of a
+                ports [one for each link, in their order: {nic, nic_ppm, keepon, qdisc}], where not
+                all links of a
                 station have what stands above.
 
         Returns:
@@ -81,8 +82,10 @@ class Simulation:
     def add_link(
         self, a: int, b: int, rate_bps: int, propagation_ns: int, asymmetry_ns: int = 0
     ) -> None:
-        """Join two nodes. From a to b it takes asymmetry_ns longer than back. A station has a port for each of its
-        links, in their order; with several and sync "ptp" its driver is "standard", as PTP sets one clock. Wrong
+        """Join two nodes. From a to b it takes asymmetry_ns longer than back. A station has a port
+        for each of its
+        links, in their order; with several and sync "ptp" its driver is "standard", as PTP sets
+        one clock. Wrong
         `keepon` values are found here, where the rate is known."""
 
     def set_loss(self, a: int, b: int, probability: float) -> None:
@@ -137,7 +140,8 @@ class Simulation:
         """A periodic stream: id, talker, listeners, routes (bridges per listener), period_ns, offset_ns, turns_ns
         (frames in turn: releases from the start of their own period on), start_ns, frame_bytes, tc, queue, advance_ns.
         Frame k has the txtime k periods after the first period multiple plus
-        offset_ns that is not before epoch + start_ns. It leaves by the port of its route, one for all listeners.
+        offset_ns that is not before epoch + start_ns. It leaves by the port of its route, one for
+        all listeners.
         Returns its id."""
 
     def add_load(self, spec: Spec) -> int:
@@ -183,7 +187,8 @@ class Simulation:
         waited_ps, wait_ps_max of one, preemptions}; with driver "keepon" also
         counters and verdicts of the core, clock (what the core believes, with rate_ppb and rate_error_ppb of the wire
         against the CPU counter, None where nothing is posted, and its true error phc_error_ps) and config (with the
-        core's defaults). With several links everything but name, host_draws, host_tails and cpu is in ports
+        core's defaults). With several links everything but name, host_draws, host_tails and cpu is
+        in ports
         {"NAME.0", "NAME.1" ..}, in the order of links."""
 
     def bridge(self, node: int) -> Bridge:
