@@ -34,6 +34,7 @@ def did(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(raised, "client_over", lambda card: CLIENT)
     monkeypatch.setattr(raised, "has_carrier", lambda name: True)
     monkeypatch.setattr(raised, "take_routes", lambda card, name: done.append(f"{card} {name}"))
+    monkeypatch.setattr(raised, "give_back", lambda name: done.append(f"{name} gives back"))
     monkeypatch.setattr(raised, "answers", lambda client: "up" not in done)
     monkeypatch.setattr(raised, "until", lambda deadline_s, found: found())
     monkeypatch.setattr(raised, "holding", lambda card: nullcontext())
@@ -64,7 +65,7 @@ def test_a_connection_that_does_not_come_back_sets_it_down(did: list[str]) -> No
         f"{CLIENT}, from where you are logged in over eth0, does not answer any more; rt0 is down"
         " again"
     )
-    assert did == ["alone", "up", "eth0 rt0", "down"]
+    assert did == ["alone", "up", "eth0 rt0", "down", "rt0 gives back"]
 
 
 def test_one_that_does_is_told(did: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,7 +86,13 @@ def test_whatever_ends_it_sets_it_down(
     monkeypatch.setattr(raised, "take_routes", fail)
     with pytest.raises((KeyboardInterrupt, EnvironmentProblemError)):
         raised.up("rt0", 30, False)
-    assert did[-1] == "down"
+    assert did[-2:] == ["down", "rt0 gives back"]
+
+
+def test_a_link_that_is_set_down_gives_back_what_it_was_lent(did: list[str]) -> None:
+    """Addresses of IPv4 stay otherwise, and what is bound to one sends by it."""
+    assert raised.down("rt0", False) == "rt0 is down; what eth0 sends goes by eth0 itself"
+    assert did == ["down", "rt0 gives back"]
 
 
 @pytest.mark.parametrize("back_s", [0, -1, 1e9, float("nan")])

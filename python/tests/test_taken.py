@@ -110,7 +110,7 @@ def test_every_route_goes_by_the_device_on_the_card_and_comes_back(mtu: int) -> 
         ),
         (
             "ip -6 route add default via fe80::7 dev away metric 1023\n",
-            "can only be hidden by one of metric 1023, which another device has: give it a greater"
+            "can only be hidden by one of metric 1023, which another route has: give it a greater"
             " metric first",
         ),
         (
@@ -118,11 +118,6 @@ def test_every_route_goes_by_the_device_on_the_card_and_comes_back(mtu: int) -> 
             "ip route append 10.41.0.0/16 via 10.0.0.2 dev card\n",
             "of card is behind one of away with the same metric, and one before it would take that"
             " one's traffic: take one of the two away first",
-        ),
-        (
-            "ip route add default via 10.30.0.2 dev away metric 99\n",
-            "of card can only be hidden by one of metric 99, which another device has: give it a"
-            " greater metric first",
         ),
         (
             "ip route add blackhole 10.42.0.0/16\n"
@@ -313,3 +308,193 @@ for found in (), (steps.TakeRoutes("card", "rt0"),):
         "card is part of whole, to which its traffic would be lost: take it out with ip link set"
         " dev card nomaster",
     ]
+
+
+BEHIND = """
+ip link add first type veth peer name first1
+ip link set first up
+ip link set first1 up
+ip addr add 192.168.5.1/24 dev first
+ip link add card type veth peer name other
+ip link set other up
+ip link set card up
+ip addr add 10.0.0.1/24 dev card
+ip link add tun type veth peer name tun1
+ip link set tun up
+ip link set tun1 up
+ip addr add 10.66.0.2/24 dev tun
+"""
+ASKED = """
+import subprocess, sys
+from keepon.errors import KeeponError
+from keepon.linux import taken
+
+def told(*words):
+    return subprocess.run(["ip", *words], capture_output=True, text=True).stdout
+
+def ways():
+    for to in sys.argv[1:]:
+        line = told("-N", "-o", "route", "get", *to.split()).partition("uid")[0]
+        print(" ".join(line.partition(" pref ")[0].replace("rt_offload_failed", "").split()))
+
+ways()
+try:
+    taken.take_routes("card", "above")
+except KeeponError as error:
+    print(error, file=sys.stderr)
+print("---")
+ways()
+told("link", "set", "above", "down")
+taken.give_back("above")
+print("---")
+ways()
+"""
+
+
+@pytest.mark.parametrize(
+    ("routes", "questions"),
+    [
+        # the card has no first address of the machine, and its routes do not say one
+        ("ip route add default via 10.0.0.2 dev card", ["172.30.0.9"]),
+        # a tunnel for everything, by two halves and by a rule
+        (
+            "ip route add default via 10.0.0.2 dev card\n"
+            "ip route add 0.0.0.0/1 via 10.66.0.1 dev tun\n"
+            "ip route add 128.0.0.0/1 via 10.66.0.1 dev tun metric 3",
+            ["8.8.8.8", "200.1.1.1"],
+        ),
+        (
+            "ip route add default via 10.0.0.2 dev card\n"
+            "ip route add default dev tun table 51820\n"
+            "ip rule add not fwmark 51820 table 51820\n"
+            "ip rule add table main suppress_prefixlength 0",
+            ["8.8.8.8", "8.8.8.8 mark 51820", "10.0.0.7"],
+        ),
+        # types of service, also of the card
+        (
+            "ip route add default via 10.0.0.2 dev card\n"
+            "ip route add default tos 0x10 via 10.66.0.1 dev tun\n"
+            "ip route add default tos 0x08 via 10.0.0.3 dev card",
+            ["8.8.8.8", "8.8.8.8 tos 0x10", "8.8.8.8 tos 0x08"],
+        ),
+        (
+            "ip route add default metric 2 nexthop via 10.0.0.6 dev card weight 2"
+            " nexthop via 10.0.0.7 dev card\n"
+            "ip route add 0.0.0.0/1 metric 100 via 10.0.0.9 dev card",
+            ["8.8.8.8", "200.1.1.1", "200.1.1.2", "200.1.1.3"],
+        ),
+        # what is bound to an address does not ask routes
+        (
+            "ip addr add 10.0.0.5/24 dev card",
+            ["224.0.0.251 from 10.0.0.5", "255.255.255.255 from 10.0.0.1", "10.0.0.255"],
+        ),
+        # routers that advertise themselves
+        (
+            "ip -6 addr add 2001:db8::1/64 dev card nodad\n"
+            "ip -6 route add default via fe80::a2 dev card proto ra metric 1024 pref low\n"
+            "ip -6 route add default via fe80::a3 dev tun proto ra metric 2000",
+            ["2001:db8:1::1", "2001:db8:1::2", "2001:db8:1::3"],
+        ),
+    ],
+)
+def test_packets_go_the_same_way_by_the_device(routes: str, questions: list[str]) -> None:
+    setup = f"{AT_ONCE}{BEHIND}{routes}\n{ABOVE.format(mtu=1500)}"
+    done = python_apart(setup + RUN, ASKED, *questions)
+    assert done.stderr == ""
+    before, during, after = (part.split("\n") for part in done.stdout.strip().split("\n---\n"))
+    assert all("dev" in line for line in before)
+    # the metric before one's own is what hides a route of IPv6
+    assert during == [
+        line.replace("dev card", "dev above").replace("metric 1024", "metric 1023")
+        for line in before
+    ]
+    assert after == before
+
+
+def test_routers_that_advertise_themselves_are_not_made_one_route() -> None:
+    """Linux sends by the preferred one, and by the others when that is not there."""
+    script = """
+from keepon.linux import taken
+
+taken.routes.listed = lambda family: [
+    f"unicast default via fe80::{each} dev card table main proto ra metric 1024 pref {how}".split()
+    for each, how in (("a1", "low"), ("a2", "high"))
+]
+for words in taken._with_metrics("card"):
+    print(*words[3:4], *words[-4:])
+"""
+    said = python_apart(RUN, script).stdout.splitlines()
+    assert said == ["fe80::a2 metric 1022 pref high", "fe80::a1 metric 1023 pref low"]
+
+
+def test_an_address_of_the_link_that_somebody_made_goes_along() -> None:
+    """Whoever has this machine as its gateway knows it by that."""
+    script = """
+import subprocess
+from keepon.linux import taken
+
+for _ in range(2):  # also where addresses stay while it is down
+    taken.take_routes("card", "above")
+    subprocess.run("ip link set above down; ip link set above up", shell=True, check=True)
+taken.take_routes("card", "above")
+print(subprocess.run(["ip", "-6", "-o", "addr", "show", "dev", "above"],
+                     capture_output=True, text=True).stdout)
+"""
+    more = (
+        "ip addr add fe80::1/64 dev card nodad\nip -6 addr add fd00::1/64 dev card nodad\n"
+        "echo 1 > /proc/sys/net/ipv6/conf/all/keep_addr_on_down\n"
+    )
+    said = python_apart(f"{AT_ONCE}{BEHIND}{more}{ABOVE.format(mtu=1500)}{RUN}", script).stdout
+    assert said.count(" fe80::1/64 ") == said.count(" fd00::1/64 ") == 1
+
+
+def test_an_address_that_the_card_has_no_more_does_not_stay() -> None:
+    script = """
+import subprocess
+from keepon.linux import taken
+
+taken.take_routes("card", "above")
+subprocess.run("ip addr del 10.0.0.1/24 dev card; ip addr add 10.0.0.7/24 dev card", shell=True)
+taken.take_routes("card", "above")
+print(subprocess.run(["ip", "-4", "-o", "addr", "show", "dev", "above"],
+                     capture_output=True, text=True).stdout)
+"""
+    said = python_apart(f"{AT_ONCE}{BEHIND}{ABOVE.format(mtu=1500)}{RUN}", script).stdout
+    assert "10.0.0.7/24" in said and "10.0.0.1/24" not in said
+
+
+def test_another_way_than_before_is_refused() -> None:
+    """Whoever set the routes: it is Linux that is asked."""
+    script = """
+from keepon.errors import KeeponError
+from keepon.linux import taken
+
+taken._to_prepend = lambda nic: [["unicast", "default", "via", "10.0.0.9", "dev", nic, "onlink"]]
+try:
+    taken.take_routes("card", "above")
+except KeeponError as error:
+    print(error)
+"""
+    setup = f"{AT_ONCE}{BEHIND}ip route add default via 10.0.0.2 dev card\n"
+    said = python_apart(f"{setup}{ABOVE.format(mtu=1500)}{RUN}", script).stdout
+    assert said.startswith("packets to ")
+    assert "went via 10.0.0.2 by card from 10.0.0.1 and would go " in said
+
+
+def test_the_other_end_of_a_pair_is_not_built_on_it() -> None:
+    """The card of every container is one end of a pair."""
+    script = """
+from keepon.errors import KeeponError
+from keepon.linux import taken
+
+for card in "card", "tun":
+    try:
+        taken.check_alone(card, "above")
+        print("alone")
+    except KeeponError as error:
+        print(str(error).partition(",")[0])
+"""
+    more = "ip link add link tun name tun7 type macvlan\n"
+    assert (
+        python_apart(f"{BEHIND}{more}{RUN}", script).stdout == "alone\ntun has tun7 built on it\n"
+    )

@@ -99,6 +99,12 @@ def up(
 
 
 @app.command()
+def down(name: Name, as_json: Json = False) -> None:
+    """Set a link down; what its card sends goes by the card again."""
+    _print(raised.down(name, as_json))
+
+
+@app.command()
 def show(
     name: Annotated[
         str | None,

@@ -33,12 +33,12 @@ def check_first_namespace(name: str) -> None:
         )
 
 
-def above(name: str) -> list[str]:
+def above(name: str, with_peer: bool = True) -> list[str]:
     """Interfaces that are built on it, of other network namespaces, too: bridges, VLANs, links of
-    Keepon, tunnels, what containers have.
+    Keepon, tunnels, what containers have; with the other end of a pair, which goes with it.
     """
     upper = {entry.name.partition("_")[2] for entry in Path("/sys/class/net", name).glob("upper_*")}
-    return sorted(upper.union(namespaces.built_on(socket.if_nametoindex(name))))
+    return sorted(upper.union(namespaces.built_on(socket.if_nametoindex(name), with_peer)))
 
 
 def phys_of_others(name: str, classes: Path = Path("/sys/class/net")) -> list[str]:

@@ -43,15 +43,18 @@ NAMED = "/run/netns/"
 _HEADER = bytes(4)  # struct rtgenmsg
 _NUMBER = struct.Struct("=i")
 _INDEX = struct.Struct("=I")
+PEERS = ("veth", "vxcan", "netkit")
+"""Kinds whose link is the other end."""
 _NONE = -1
 
 
-def built_on(index: int) -> Iterator[str]:
+def built_on(index: int, with_peer: bool = True) -> Iterator[str]:
     """Interfaces of any namespace that are linked with one of this: name, and where it is if that
     is elsewhere.
 
     Args:
         index: number of the interface.
+        with_peer: also the other end of a pair, which goes when it goes.
     """
     with Route() as route:
         where: dict[int, str] = {}
@@ -66,6 +69,8 @@ def built_on(index: int) -> Iterator[str]:
         here = number in (_NONE, own)
         told = link.attributes.get(IFLA_LINK_NETNSID)
         with_ours = _NUMBER.unpack(told)[0] == own if told else here
+        if not with_peer and link.kind in PEERS:
+            continue
         if with_ours and index in _linked_with(link):
             place = where.get(number, "a network namespace without name and process")
             yield link.name if here else f"{link.name} (in {place})"

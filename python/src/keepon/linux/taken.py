@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A card's own traffic goes by the keepon link on it, which gets all frames: the card keeps its
-addresses, and its routes are hidden by the same ones before them, so that they are there again when
-the link has gone.
+addresses and routes, and the link has the same ones before them, so that they are there again when
+the link has gone. Where packets go by that is asked of Linux itself (reached.py).
 
-Source: ip-route(8); fib_table_insert(), fib6_add_rt2node() of Linux for what is before what.
+Source: ip-route(8); fib_table_insert(), fib_select_path(), fib6_add_rt2node() of Linux for what is
+before what.
 """
 
 from __future__ import annotations
@@ -17,18 +18,19 @@ from pathlib import Path
 from typing import Any
 
 from keepon.errors import EnvironmentProblemError, shell_word
-from keepon.linux import carried, routes
+from keepon.linux import carried, reached, routes
 from keepon.linux.interface import ip
 from keepon.linux.losses import above
 
 IPV4_MTU_MIN, IPV6_MTU_MIN = 68, 1280
 SETTLES_S = 3.0
 """By then an address of IPv6 is found to be somebody else's, or not: a second by default."""
-HALVES = ("0.0.0.0/1", "128.0.0.0/1")
-OWN_SETTINGS = (*carried.ROUNDED, "mtu", "addr_gen_mode", "stable_secret")
+OWN_SETTINGS = (*carried.ROUNDED, "mtu", "addr_gen_mode", "stable_secret", "keep_addr_on_down")
 """Sysctls that are a device's own."""
 RECEIVING = ("local", "anycast", "multicast")
 """Kinds of routes by which nothing is sent, or that each device has of its own."""
+PREFERENCES = ("high", "medium", "low")
+"""Of routers that advertise themselves (RFC 4191)."""
 
 
 def check_alone(nic: str, device: str) -> None:
@@ -43,7 +45,7 @@ def check_alone(nic: str, device: str) -> None:
             f"{nic} is part of {link['master']}, to which its traffic would be lost: take it out"
             f" with ip link set dev {shell_word(nic)} nomaster"
         )
-    if built := [each for each in above(nic) if each != device]:
+    if built := [each for each in above(nic, with_peer=False) if each != device]:
         raise EnvironmentProblemError(
             f"{nic} has {', '.join(built)} built on it, whose frames would be lost: take that away,"
             " and build it on the keepon link"
@@ -51,31 +53,46 @@ def check_alone(nic: str, device: str) -> None:
 
 
 def take_routes(nic: str, device: str) -> None:
-    """Addresses (IPv6), routes, neighbours that somebody made and sysctls of a card for the device
-    on it, as far as its MTU bears them.
+    """Addresses, routes, neighbours that somebody made and sysctls of a card for the device on it,
+    as far as its MTU bears them.
 
     Raises:
-        EnvironmentProblemError: a route cannot be hidden; what was set is gone with the device.
+        EnvironmentProblemError: a route cannot be hidden, or packets would go otherwise than now;
+            routes are gone with the device, addresses by give_back().
     """
     (above,) = json.loads(ip("-json", "link", "show", "dev", device))
+    give_back(device)  # what an earlier time has left, and the card may have no more
     if above["mtu"] < IPV4_MTU_MIN:
         return
     has_ipv6 = above["mtu"] >= IPV6_MTU_MIN
+    settled = _settled(nic) if has_ipv6 else []
+    asked = reached.questions(nic, has_ipv6)
+    before = reached.answers(asked)
     _take_settings(nic, device, ("ipv4", "ipv6") if has_ipv6 else ("ipv4",))
-    if has_ipv6:
-        _take_addresses(nic, device)
+    _take_addresses(settled, device)
     for item in carried.neighbours(nic):
         if item[0] == "neigh" and (has_ipv6 or ":" not in item[3 if "proxy" in item else 2]):
             ip(*_by(device, list(item)))
     for words in _in_order(_to_prepend(nic)):
         if has_ipv6 or "inet6" not in words:
             ip("-4", "route", "prepend", *_by(device, words))
-    if _answers_for_itself(device):
-        _take_ipv4(nic, device)
-    if not has_ipv6:
-        return
-    for words in _in_order(_with_metrics(nic)):
-        ip("-6", "route", "append", *_by(device, words))
+    _take_ipv4(nic, device)
+    if has_ipv6:
+        for words in _in_order(_with_metrics(nic)):
+            ip("-6", "route", "append", *_by(device, words))
+    reached.check_same(asked, before, nic, device, has_ipv6)
+
+
+def give_back(device: str) -> None:
+    """Take away the addresses that the card lent to the device on it: those of IPv4 outlast its
+    being down, and what is bound to one would send by it.
+    """
+    (link,) = json.loads(ip("-json", "addr", "show", "dev", device))
+    for entry in reversed(link["addr_info"]):  # with the first of a network the others go
+        if entry.get("noprefixroute"):
+            words = [entry["local"], *(["peer", entry["address"]] if "address" in entry else [])]
+            words[-1] += f"/{entry['prefixlen']}"
+            ip("addr", "del", *words, "dev", device)
 
 
 def cut_off(nic: str, device: str) -> str:
@@ -98,16 +115,11 @@ def leases_s(nic: str) -> dict[str, int]:
     }
 
 
-def _answers_for_itself(device: str) -> bool:
-    """Whether it is not to answer for addresses that other devices have (arp_ignore)."""
-    folder = Path("/proc/sys/net/ipv4/conf")
-    return any(
-        (folder / name / "arp_ignore").read_text().strip() != "0" for name in ("all", device)
-    )
-
-
 def _take_ipv4(nic: str, device: str) -> None:
-    """Addresses to be answered for; after the routes, of which the kernel's are some."""
+    """Those to send from where a route says none, to answer for where each device answers for its
+    own, and by which multicast from a bound socket finds the device; after the routes, of which the
+    kernel's are some.
+    """
     (link,) = json.loads(ip("-json", "addr", "show", "dev", nic))
     for entry in link["addr_info"]:
         if entry["family"] == "inet":
@@ -133,23 +145,29 @@ def _take_settings(nic: str, device: str, families: tuple[str, ...]) -> None:
                     own.write_text(text)
 
 
-def _take_addresses(nic: str, device: str) -> None:
+def _take_addresses(settled: list[dict[str, Any]], device: str) -> None:
     """IPv6 sends from addresses of the device alone. Of several the last that was set is used."""
-    for entry in reversed(_settled(nic)):
+    (link,) = json.loads(ip("-json", "addr", "show", "dev", device))
+    has = {entry["local"] for entry in link["addr_info"]}
+    for entry in reversed(settled):
+        if entry["local"] in has:
+            continue
         address = f"{entry['local']}/{entry['prefixlen']}"
         old = ("preferred_lft", "0") if entry.get("deprecated") else ()
-        ip("-6", "addr", "add", address, "dev", device, *old, "nodad", "noprefixroute")
+        # the network of those of the link is each device's own
+        apart = ("noprefixroute",) if entry["scope"] != "link" else ()
+        ip("-6", "addr", "replace", address, "dev", device, *old, "nodad", *apart)
 
 
 def _settled(nic: str) -> list[dict[str, Any]]:
-    """Addresses of IPv6 beyond the link which nobody else has, once that is known of all."""
+    """Addresses of IPv6 which nobody else has, once that is known of all."""
     end = time.monotonic() + SETTLES_S
     while True:
         (link,) = json.loads(ip("-json", "addr", "show", "dev", nic))
         found = [
             entry
             for entry in link["addr_info"]
-            if entry["family"] == "inet6" and entry["scope"] != "link" and "dadfailed" not in entry
+            if entry["family"] == "inet6" and "dadfailed" not in entry
         ]
         if time.monotonic() > end or not any(entry.get("tentative") for entry in found):
             return [entry for entry in found if not entry.get("tentative")]
@@ -179,24 +197,24 @@ def _to_prepend(nic: str) -> Iterator[list[str]]:
                 " before it would take that one's traffic: take one of the two away first"
             )
     for words in reversed(found):
-        yield from _by_default(nic, words, others) if words[1] == "default" else [words]
+        yield _twice(words) if words[1] == "default" and "nexthop" not in words else words
 
 
-def _by_default(nic: str, words: list[str], others: dict[tuple[str, ...], str]) -> list[list[str]]:
-    """Of default routes with the same metric Linux takes the one whose gateway it has heard of, be
-    it the first or not (fib_select_default()): a lower metric hides one, or both halves of it.
+def _twice(words: list[str]) -> list[str]:
+    """A default route with its next hop twice. Of default routes with one next hop and one metric
+    Linux takes the one whose gateway it has heard of, be it the first or not
+    (fib_select_default()); of those with several the first, as of any other.
     """
-    metric = int(routes.value(words, "metric") or 0)
-    if not metric:
-        return [[words[0], half, *words[2:]] for half in HALVES]
-    lower = routes.without(words, "metric")
-    lower += ["metric", str(metric - 1)] if metric > 1 else []
-    if routes.place(lower) in others:
-        raise EnvironmentProblemError(
-            f"{_told(words)} of {nic} can only be hidden by one of metric {metric - 1}, which"
-            " another device has: give it a greater metric first"
-        )
-    return [lower]
+    if "encap" in words:
+        return words
+    hop = []
+    for key in ("via", "dev"):
+        if key in words:
+            at = words.index(key)
+            hop += words[at : at + (3 if words[at + 1] == "inet6" else 2)]
+    hop += ["onlink"] if "onlink" in words else []
+    rest = [word for word in routes.without(words, "via", "dev") if word != "onlink"]
+    return [*rest, "nexthop", *hop, "nexthop", *hop]
 
 
 def _of_card(nic: str, family: str) -> Iterator[list[str]]:
@@ -222,32 +240,47 @@ def _by(device: str, words: list[str]) -> list[str]:
 def _with_metrics(nic: str) -> Iterator[list[str]]:
     """Routes of IPv6, each with the metric before its own: there is no other order. One with a
     metric of one more than another of the card needs none, and would be made one with that.
+
+    Several of one metric are of routers that advertise themselves. Made by hand they would be one
+    route, so that each gets a metric: the preferred one the lowest.
     """
     others = {
-        (_where(words), routes.value(words, "metric"))
+        (_where(words), int(routes.value(words, "metric")))
         for words in routes.listed("-6")
         if ("dev", nic) not in pairwise(words)
     }
-    found = [words for words in _of_card(nic, "-6") if not words[1].startswith("fe80:")]
-    of_card = {(_where(words), routes.value(words, "metric")) for words in found}
-    for words in found:  # without those that each device has
-        own = routes.value(words, "metric")
-        metric = str(int(own) - 1)
-        if (_where(words), metric) in of_card:
+    of_card: dict[tuple[tuple[str, ...], int], list[list[str]]] = {}
+    for words in _of_card(nic, "-6"):
+        if not words[1].startswith("fe80:"):  # which each device has
+            of_card.setdefault((_where(words), int(routes.value(words, "metric"))), []).append(
+                words
+            )
+    for (where, own), found in of_card.items():
+        if (where, own - 1) in of_card:
             continue
-        if (_where(words), own) in others:
+        if (where, own) in others:
             raise EnvironmentProblemError(
-                f"{_told(words)} of {nic} has the same metric as one of another device, and one"
+                f"{_told(found[0])} of {nic} has the same metric as one of another device, and one"
                 " before it would take that one's traffic: give it another metric first"
             )
-        if metric == "0" or (_where(words), metric) in others:
-            raise EnvironmentProblemError(
-                f"{_told(words)} of {nic} can only be hidden by one of metric {metric},"
-                f" {'which there is not' if metric == '0' else 'which another device has'}: give it"
-                " a greater metric first"
-            )
-        at = words.index("metric") + 1
-        yield [*words[:at], metric, *words[at + 1 :]]
+        found.sort(key=_preference)
+        for metric, words in enumerate(found, own - len(found)):
+            _check_free(nic, words, metric, (where, metric) in {*others, *of_card})
+            at = words.index("metric") + 1
+            yield [*words[:at], str(metric), *words[at + 1 :]]
+
+
+def _check_free(nic: str, words: list[str], metric: int, has_one: bool) -> None:
+    if metric < 1 or has_one:
+        raise EnvironmentProblemError(
+            f"{_told(words)} of {nic} can only be hidden by one of metric {metric},"
+            f" {'which there is not' if metric < 1 else 'which another route has'}: give it"
+            " a greater metric first"
+        )
+
+
+def _preference(words: list[str]) -> int:
+    return PREFERENCES.index(routes.value(words, "pref") or "medium")
 
 
 def _where(words: list[str]) -> tuple[str, ...]:

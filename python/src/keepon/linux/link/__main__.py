@@ -19,6 +19,7 @@ VERBS = {
     "add": ("put a keepon link NAME on the device LOWER", ("lower", "name", "options")),
     "set": ("change options of a link, also while it is up", ("name", "options")),
     "up": ("set a link up; what its card sends goes by it from then on", ("name", "up")),
+    "down": ("set a link down; what its card sends goes by the card again", ("name",)),
     "show": ("options of a link, as they can be given back; without a name, of all", ("optional",)),
     "del": ("delete a link", ("name",)),
     "watch": ("what a link does, a line every so often; needs no rights", ("name", "watch")),
@@ -71,6 +72,8 @@ def _run(chosen: argparse.Namespace) -> str:
         return commands.change(chosen.name, chosen.options, chosen.json)
     if chosen.verb == "up":
         return raised.up(chosen.name, chosen.rollback, chosen.json)
+    if chosen.verb == "down":
+        return raised.down(chosen.name, chosen.json)
     if chosen.verb == "show":
         return commands.show(chosen.name, chosen.json)
     if chosen.verb == "fit":

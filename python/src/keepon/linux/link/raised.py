@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`keepon link up`: a link comes up, and what its card sends itself goes by it, for the card's own
-way is closed from then on; down again if that cuts the connection this is called over.
+way is closed from then on; down again if that cuts the connection this is called over. And
+`keepon link down`.
 """
 
 from __future__ import annotations
@@ -10,11 +11,11 @@ import socket
 import time
 from contextlib import suppress
 
-from keepon.errors import ConfigError, EnvironmentProblemError
+from keepon.errors import ConfigError, EnvironmentProblemError, shell_word
 from keepon.linux.guarded import guarded
 from keepon.linux.hold import holding
 from keepon.linux.interface import ROLLBACK_MAX_S, answers, client_over, has_carrier, ip, until
-from keepon.linux.taken import check_alone, cut_off, leases_s, take_routes
+from keepon.linux.taken import check_alone, cut_off, give_back, leases_s, take_routes
 
 BACK_S = 30.0
 CARRIER_WAIT_S = 15.0
@@ -38,12 +39,18 @@ def up(name: str, back_s: float, as_json: bool) -> str:
             " seconds"
         )
     card = card_of(name)
+    (link,) = json.loads(ip("-json", "link", "show", "dev", name))
+    if "UP" in link["flags"]:
+        raise ConfigError(
+            f'argument NAME = "{name}": is up already; set it down first, by keepon link down'
+            f" {shell_word(name)}"
+        )
     with holding(card):
         return _up(name, card, back_s, as_json)
 
 
 def card_of(name: str) -> str:
-    """The card of a keepon link that is down.
+    """The card of a keepon link.
 
     Raises:
         ConfigError: it is none.
@@ -55,9 +62,23 @@ def card_of(name: str) -> str:
         raise ConfigError(
             f'argument NAME = "{name}": is no keepon link; keepon link show lists them'
         )
-    if "UP" in found[0]["flags"]:
-        raise ConfigError(f'argument NAME = "{name}": is up already; set it down first')
     return str(found[0]["link"])
+
+
+def down(name: str, as_json: bool) -> str:
+    """Set a link down: what its card sends goes by the card again.
+
+    Raises:
+        ConfigError: it is no keepon link.
+        EnvironmentProblemError: another command is at work with the card.
+    """
+    card = card_of(name)
+    with holding(card):
+        ip("link", "set", "dev", name, "down")
+        give_back(name)
+    if as_json:
+        return json.dumps({"ifname": name, "card": card})
+    return f"{name} is down; what {card} sends goes by {card} itself"
 
 
 def _up(name: str, card: str, back_s: float, as_json: bool) -> str:
@@ -83,8 +104,10 @@ def _up(name: str, card: str, back_s: float, as_json: bool) -> str:
         return f", and {client} still answers" if client else ""
 
     def back() -> None:
-        with suppress(OSError):  # it is called otherwise by now, or is gone
-            ip("link", "set", "dev", socket.if_indextoname(number), "down")
+        with suppress(OSError):  # it is gone
+            now = socket.if_indextoname(number)  # it may be called otherwise by now
+            ip("link", "set", "dev", now, "down")
+            give_back(now)
 
     still = guarded(work, back, f"{name} is down again")
     leases = leases_s(card)
