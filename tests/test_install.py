@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -140,6 +141,58 @@ def test_a_folder_that_no_installation_has_made_is_left(tmp_path: Path) -> None:
     done = install("--destdir", tmp_path, "modules")
     assert done.returncode == 3 and "no installation has written it down" in done.stderr
     assert mine.read_text() == "work of days"
+
+
+@pytest.mark.parametrize("is_link", [True, False])
+def test_a_file_that_no_installation_has_made_is_left(tmp_path: Path, is_link: bool) -> None:
+    """Nor is what a link leads to overwritten."""
+    mine = tmp_path / "mine"
+    mine.write_text("of somebody else")
+    place = tmp_path / "root/usr/local/lib/systemd/system/keepon@.service"
+    place.parent.mkdir(parents=True)
+    if is_link:
+        place.symlink_to(mine)
+    else:
+        mine.rename(place)
+    done = install("--destdir", tmp_path / "root", "units")
+    assert done.returncode == 3 and "no installation has written it down" in done.stderr
+    assert place.read_text() == "of somebody else" and place.is_symlink() == is_link
+
+
+def test_an_installation_that_is_killed_can_be_taken_away_and_made_again(tmp_path: Path) -> None:
+    """At any instant: what is made is written down before."""
+    root = tmp_path / "root"
+    words = [str(ROOT / "scripts/install"), "--destdir", str(root), "modules", "units"]
+    for ms in range(0, 240, 30):
+        with subprocess.Popen(words) as started:
+            time.sleep(0.05 + ms / 1000)
+            started.kill()
+        if (root / "usr/local/share/keepon/installed").exists():
+            assert install("--destdir", root, "--uninstall").returncode == 0
+        assert files(root) == set()
+    assert subprocess.run(words, check=True, capture_output=True).returncode == 0
+
+
+def test_what_cannot_be_taken_away_is_told_and_can_be_later(tmp_path: Path) -> None:
+    where = ("--destdir", tmp_path)
+    assert install(*where, "modules", "units").returncode == 0
+    folder = tmp_path / f"usr/local/src/keepon-{__version__}"
+    folder.rename(tmp_path / "kept")
+    folder.symlink_to(tmp_path / "kept")  # which is not taken away as a folder
+    done = install(*where, "--uninstall")
+    assert done.returncode == 3 and "keepon: install: " in done.stderr
+    folder.unlink()
+    (tmp_path / "kept").rename(folder)
+    assert install(*where, "--uninstall").returncode == 0
+    assert files(tmp_path) == set()
+
+
+def test_units_of_another_prefix_do_not_count(tmp_path: Path) -> None:
+    assert install("--destdir", tmp_path, "--prefix", "/opt/try", "units").returncode == 0
+    wanted = tmp_path / "etc/systemd/system/multi-user.target.wants/keepon@cell.service"
+    wanted.parent.mkdir(parents=True)
+    wanted.symlink_to("/usr/lib/systemd/system/keepon@.service")
+    assert install("--destdir", tmp_path, "--prefix", "/opt/try", "--uninstall").returncode == 0
 
 
 def test_a_command_that_a_unit_needs_stays(tmp_path: Path) -> None:

@@ -92,6 +92,16 @@ def test_streams_that_only_have_their_name_in_common_are_not_compared(keepon: Ke
     assert "stream S1 has talker talker in a and sender in b; name results of one scenario" in err
 
 
+def test_scenarios_that_share_few_streams_are_not_compared(keepon: Keepon) -> None:
+    """Those of `keepon new` all have streams of the same names."""
+    for shape, count in ("line", "2"), ("star", "9"):
+        assert keepon("new", shape, f"{shape}.toml", "--stations", count)[0] == 0
+        keepon("run", f"{shape}.toml", "--duration", "0.02", "--out", shape)
+    code, _, err = keepon("compare", "line", "star")
+    assert code == EXIT_INPUT and len(err.splitlines()) == 1
+    assert "streams of star are in all; name results of one scenario" in err
+
+
 def test_what_differs_is_said(keepon: Keepon) -> None:
     run(keepon, "a")
     run(keepon, "b", **{"period_ns = 1_000_000": "period_ns = 2_000_000"})

@@ -34,6 +34,7 @@ def did(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(raised, "client_over", lambda card: CLIENT)
     monkeypatch.setattr(raised, "has_carrier", lambda name: True)
     monkeypatch.setattr(raised, "take_routes", lambda card, name: done.append(f"{card} {name}"))
+    monkeypatch.setattr(raised, "masks", lambda name: [0x80, 0x7F])
     monkeypatch.setattr(raised, "give_back", lambda name: done.append(f"{name} gives back"))
     monkeypatch.setattr(raised, "answers", lambda client: "up" not in done)
     monkeypatch.setattr(raised, "until", lambda deadline_s, found: found())
@@ -120,6 +121,15 @@ def test_ipv6_that_finds_no_room_is_told(did: list[str], monkeypatch: pytest.Mon
         "; but IPv6 of eth0 is cut off meanwhile, which needs slots of 1318 bytes or more"
     )
     assert json.loads(raised.up("rt0", 30, True))["cut_off"] == "IPv6"
+
+
+def test_that_nothing_has_slots_by_default_is_told(
+    did: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(raised, "answers", lambda client: True)
+    monkeypatch.setattr(raised, "masks", lambda name: [0x80, 0])
+    assert raised.up("rt0", 30, False).endswith("keepon link set rt0 class 0 slots rest")
+    assert json.loads(raised.up("rt0", 30, True))["class_0_without_slots"]
 
 
 KILLED = """

@@ -97,6 +97,21 @@ def test_what_is_no_file_is_written_into_and_stays(tmp_path: Path) -> None:
     assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
 
 
+def test_a_file_in_shared_memory_is_whole_or_as_it_was(tmp_path: Path) -> None:
+    """And may be read by whom the umask lets."""
+    place = Path("/dev/shm") / f"keepon-{tmp_path.name}-{os.getpid()}"
+    place.write_text("earlier")
+    mask = os.umask(0o077)
+    try:
+        earlier = place.stat().st_ino
+        documents.write_text(place, "new", "choose another")
+        assert place.read_text() == "new" and place.stat().st_ino != earlier
+        assert stat.S_IMODE(place.stat().st_mode) == 0o600
+    finally:
+        os.umask(mask)
+        place.unlink()
+
+
 def test_a_link_to_a_result_folder_stays_one(tmp_path: Path) -> None:
     place, link = tmp_path / "elsewhere", tmp_path / "out"
     place.mkdir()

@@ -160,12 +160,16 @@ def write_text(path: Path, text: str, remedy: str) -> None:
         handle.write(text)
 
 
+STREAMS = ("/dev/std", "/dev/fd/", "/proc/")
+"""What is named by these is written into, also where it leads to a file."""
+
+
 @contextmanager
 def _replacing(path: Path, remedy: str) -> Iterator[TextIO]:
     """A file that takes the place of `path`, of what that is a link to, or of nothing: what is no
     file, such as /dev/stdout, is written into.
     """
-    special = str(path).startswith(("/dev/", "/proc/")) or not (path.is_file() or path.is_dir())
+    special = str(path).startswith(STREAMS) or not (path.is_file() or path.is_dir())
     if path.exists() and special:
         try:
             with path.open("w", encoding="utf-8") as handle:
@@ -180,7 +184,6 @@ def _replacing(path: Path, remedy: str) -> Iterator[TextIO]:
             draft = work / path.name
             with draft.open("w", encoding="utf-8") as handle:
                 yield handle
-            draft.chmod(0o644)
             draft.replace(path)
     except OSError as error:
         raise _unwritable(path, error, remedy) from error

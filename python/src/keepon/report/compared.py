@@ -66,8 +66,9 @@ def check_related(members: list[Member]) -> None:
     """Refuse to compare what has nothing to do with each other.
 
     Raises:
-        ConfigError: too many, no driver and stream in common, or a stream of the same name with
-            another talker or listeners.
+        ConfigError: too many, no driver and stream in common, of different scenarios with less than
+            half of their streams in common, or a stream of the same name with another talker or
+            listeners.
     """
     if len(members) > FOLDERS_MAX:
         raise ConfigError(
@@ -84,8 +85,15 @@ def check_related(members: list[Member]) -> None:
                         f"compare: stream {name} has {key} {_words(stream[key])} in {first.name}"
                         f" and {_words(found[key])} in {other.name}; name results of one scenario"
                     )
+    names = sorted({member.result["scenario"] for member in members})
+    common = len(set.intersection(*(set(member.streams) for member in members)))
+    most = max(members, key=lambda member: len(member.streams))
+    if len(names) > 1 and common and 2 * common < len(most.streams):
+        raise ConfigError(
+            f"compare: the results are of {' and '.join(names)}, and {common} of the"
+            f" {len(most.streams)} streams of {most.name} are in all; name results of one scenario"
+        )
     if not side_by_side(members):
-        names = sorted({member.result["scenario"] for member in members})
         raise ConfigError(
             "compare: the results have no driver and stream in common (scenarios"
             f" {', '.join(names)}); name results of one scenario"

@@ -15,6 +15,7 @@ from keepon.errors import ConfigError, EnvironmentProblemError, shell_word
 from keepon.linux.guarded import guarded
 from keepon.linux.hold import holding
 from keepon.linux.interface import ROLLBACK_MAX_S, answers, client_over, has_carrier, ip, until
+from keepon.linux.link.commands import masks
 from keepon.linux.taken import check_alone, cut_off, give_back, leases_s, take_routes
 
 BACK_S = 30.0
@@ -101,7 +102,8 @@ def _up(name: str, card: str, back_s: float, as_json: bool) -> str:
             raise EnvironmentProblemError(
                 f"{client}, from where you are logged in over {card}, does not answer any more"
             )
-        return f", and {client} still answers" if client else ""
+        still = f", and {client} still answers" if client else ""
+        return json.dumps([still, leases_s(card), cut_off(card, name)])
 
     def back() -> None:
         with suppress(OSError):  # it is gone
@@ -109,12 +111,17 @@ def _up(name: str, card: str, back_s: float, as_json: bool) -> str:
             ip("link", "set", "dev", now, "down")
             give_back(now)
 
-    still = guarded(work, back, f"{name} is down again")
-    leases = leases_s(card)
-    lost = cut_off(card, name)
+    still, leases, lost = json.loads(guarded(work, back, f"{name} is down again"))
+    of_slots = masks(name)
+    without_slots = bool(of_slots) and not any(classes & 1 for classes in of_slots)
     if as_json:
         told = {"ifname": name, "card": card, "client": client, "leases_s": leases}
-        return json.dumps({**told, "cut_off": lost})
+        return json.dumps({**told, "cut_off": lost, "class_0_without_slots": without_slots})
+    if without_slots:
+        still += (
+            "; but class 0, which all has that nobody gave a priority, has no slots, so that it is"
+            f" lost meanwhile: keepon link set {shell_word(name)} class 0 slots rest"
+        )
     if lost:
         still += f"; but {lost} of {card} is cut off meanwhile, which needs slots of" + (
             " 1318 bytes or more" if lost == "IPv6" else " 106 bytes or more"
