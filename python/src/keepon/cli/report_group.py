@@ -11,7 +11,7 @@ import typer
 from keepon import interrupts
 from keepon.cli import completed, edge, session, shared
 from keepon.cli.options import CaptureFrames, Duration, Json, Out, Seed, check_apart, named
-from keepon.errors import EXIT_INTERRUPTED, EXIT_MET, EXIT_MISSED, ConfigError
+from keepon.errors import EXIT_INTERRUPTED, EXIT_MET, EXIT_MISSED, ConfigError, shell_path
 from keepon.model import documents, examples, outcomes, resultfolder
 from keepon.model.reproduction import read as read_reproduction
 from keepon.model.study import STUDY_SCHEMA
@@ -262,7 +262,7 @@ def _reproduce_study(
         shared.print_json(document)
     else:
         output.show(document)
-        terminal.say(f"result folder: {folder}  (report: {folder / documents.REPORT_FILE})")
+        terminal.say(f"result folder: {shell_path(folder)}  (report: {shell_path(folder / documents.REPORT_FILE)})")
     if document.get("interrupted", False):
         edge.say(
             f"interrupted; {document['attempted']} sets were decided, the others are left out of"

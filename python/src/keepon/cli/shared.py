@@ -15,7 +15,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from keepon import errors
 from keepon.cli import edge, session
-from keepon.errors import EXIT_INTERRUPTED, ConfigError
+from keepon.errors import EXIT_INTERRUPTED, ConfigError, shell_path
 from keepon.model import documents, loading, outcomes
 from keepon.model.plan import Plan
 from keepon.model.result import Result
@@ -112,7 +112,7 @@ def conclude(outcome: Outcome, folder: Path, as_json: bool, interrupted: bool) -
         print_json(outcome.result)
     else:
         print_delays(outcome.result)
-        terminal.say(f"result folder: {folder}  (report: {folder / documents.REPORT_FILE})")
+        terminal.say(f"result folder: {shell_path(folder)}  (report: {shell_path(folder / documents.REPORT_FILE)})")
     if interrupted:
         done = ", ".join(run.driver for run in outcome.runs)
         edge.say(f"interrupted; complete and written: {done}")
