@@ -262,7 +262,8 @@ def _reproduce_study(
         shared.print_json(document)
     else:
         output.show(document)
-        terminal.say(f"result folder: {shell_path(folder)}  (report: {shell_path(folder / documents.REPORT_FILE)})")
+        page = shell_path(folder / documents.REPORT_FILE)
+        terminal.say(f"result folder: {shell_path(folder)}  (report: {page})")
     if document.get("interrupted", False):
         edge.say(
             f"interrupted; {document['attempted']} sets were decided, the others are left out of"

@@ -112,7 +112,8 @@ def conclude(outcome: Outcome, folder: Path, as_json: bool, interrupted: bool) -
         print_json(outcome.result)
     else:
         print_delays(outcome.result)
-        terminal.say(f"result folder: {shell_path(folder)}  (report: {shell_path(folder / documents.REPORT_FILE)})")
+        page = shell_path(folder / documents.REPORT_FILE)
+        terminal.say(f"result folder: {shell_path(folder)}  (report: {page})")
     if interrupted:
         done = ", ".join(run.driver for run in outcome.runs)
         edge.say(f"interrupted; complete and written: {done}")
