@@ -105,13 +105,13 @@ def test_every_route_goes_by_the_device_on_the_card_and_comes_back(mtu: int) -> 
         ),
         (
             "ip -6 route add fd40::/64 via fe80::9 dev card metric 1\n",
-            "can only be hidden by one of metric 0, which there is not: give it a greater metric"
-            " first",
+            "can only be hidden by one of metric 0, which there is not: give it another metric"
+            " first, 10 more than any other",
         ),
         (
             "ip -6 route add default via fe80::7 dev away metric 1023\n",
-            "can only be hidden by one of metric 1023, which another route has: give it a greater"
-            " metric first",
+            "can only be hidden by one of metric 1023, which another route has: give it another"
+            " metric first, 10 more than any other, by sysctl net.ipv6.conf.card.ra_defrtr_metric",
         ),
         (
             "ip route add 10.41.0.0/16 via 10.30.0.2 dev away\n"
@@ -129,7 +129,7 @@ def test_every_route_goes_by_the_device_on_the_card_and_comes_back(mtu: int) -> 
             "ip -6 route add fd41::/64 dev away metric 500\n"
             "ip -6 route append fd41::/64 dev card metric 500\n",
             "of card has the same metric as one of another device, and one before it would take"
-            " that one's traffic: give it another metric first",
+            " that one's traffic: give it another metric first, 10 more than any other",
         ),
     ],
 )
@@ -388,6 +388,9 @@ ways()
             "ip addr add 10.0.0.5/24 dev card",
             ["224.0.0.251 from 10.0.0.5", "255.255.255.255 from 10.0.0.1", "10.0.0.255"],
         ),
+        # groups of IPv6, of which the card has the first route
+        ("ip -6 addr add 2001:db8::1/64 dev card nodad", ["ff05::1", "ff0e::7 from 2001:db8::1"]),
+        ("ip route add default via 10.0.0.2 dev card realm 10", ["8.8.8.8"]),
         # routers that advertise themselves
         (
             "ip -6 addr add 2001:db8::1/64 dev card nodad\n"
@@ -498,3 +501,72 @@ for card in "card", "tun":
     assert (
         python_apart(f"{BEHIND}{more}{RUN}", script).stdout == "alone\ntun has tun7 built on it\n"
     )
+
+
+def test_addresses_end_when_they_end_on_the_card_and_those_of_the_link_stay() -> None:
+    """A server gives an address to the next one when its lease has ended."""
+    script = """
+import json, subprocess
+from keepon.linux import taken
+
+def addresses():
+    told = subprocess.run(["ip", "-json", "addr", "show", "dev", "above"], capture_output=True,
+                          text=True).stdout
+    return {entry["local"]: entry for entry in json.loads(told)[0]["addr_info"]
+            if entry["scope"] == "global"}
+
+taken.take_routes("card", "above")
+for address, entry in addresses().items():
+    print(address, entry["valid_life_time"], entry["preferred_life_time"])
+taken.give_back("above")
+print(*addresses())
+"""
+    more = (
+        "ip addr add 10.0.0.5/24 dev card valid_lft 5000 preferred_lft 4000\n"
+        "ip -6 addr add fd00::5/64 dev card nodad valid_lft 3000 preferred_lft 2000\n"
+        "ip -6 addr add fd00::6/64 dev card nodad preferred_lft 0\n"
+    )
+    own = "ip addr add 10.5.0.1/24 dev above noprefixroute\n"
+    setup = f"{AT_ONCE}{BEHIND}{more}{ABOVE.format(mtu=1500)}{own}{RUN}"
+    *ends, left = python_apart(setup, script).stdout.splitlines()
+    found = {line.split()[0]: tuple(map(int, line.split()[1:])) for line in ends}
+    for_ever = 2**32 - 1
+    assert found["10.0.0.1"] == found["10.5.0.1"] == (for_ever, for_ever)
+    assert 4990 < found["10.0.0.5"][0] <= 5000 and 3990 < found["10.0.0.5"][1] <= 4000
+    assert 2990 < found["fd00::5"][0] <= 3000 and 1990 < found["fd00::5"][1] <= 2000
+    assert found["fd00::6"] == (for_ever, 0)
+    assert left == "10.5.0.1"
+
+
+def test_default_routes_that_forwarding_would_take_away_are_kept() -> None:
+    script = """
+import subprocess
+from keepon.errors import KeeponError
+from keepon.linux import taken
+
+def routes():
+    return subprocess.run(["ip", "-6", "route", "show", "default"], capture_output=True,
+                          text=True).stdout.count("proto ra")
+
+for accepted in 1, 2:
+    with open("/proc/sys/net/ipv6/conf/tun/accept_ra", "w") as file:
+        file.write(str(accepted))
+    try:
+        taken.take_routes("card", "above")
+        print("taken", routes())
+    except KeeponError as error:
+        print(error)
+        print(routes())
+"""
+    more = (
+        "ip -6 addr add fd00::5/64 dev card nodad\n"
+        "echo 1 > /proc/sys/net/ipv6/conf/card/forwarding\n"
+        "ip -6 route add default via fe80::b1 dev tun proto ra metric 1024\n"
+    )
+    said = python_apart(f"{AT_ONCE}{BEHIND}{more}{ABOVE.format(mtu=1500)}{RUN}", script).stdout
+    assert said.splitlines() == [
+        "card forwards IPv6, and when above is to do so Linux takes the default route of tun away,"
+        " which is a router's that advertises itself: sysctl net.ipv6.conf.tun.accept_ra=2 first",
+        "1",
+        "taken 1",
+    ]

@@ -22,6 +22,7 @@ from keepon.linux.interface import ip
 ANYWHERE = ("1.1.1.1", "127.255.255.255", "128.0.0.1", "203.0.113.9")
 ANYWHERE_6 = ("2001:4860:4860::8888", "fd12:3456::1")
 GROUPS = ("224.0.0.251", "239.255.255.250", "255.255.255.255")
+GROUPS_6 = ("ff05::1", "ff0e::fb")
 QUESTIONS_MAX = 20_000
 """More are thinned out evenly: a router's full table would take minutes."""
 SETTLES_S = 2.0
@@ -54,8 +55,7 @@ def questions(nic: str, has_ipv6: bool) -> list[str]:
         froms = ["", *(f" from {source}" for source in sources[:8])]
         more = ["", *(f" mark {each}" for each in marks), *(f" tos {each}" for each in services)]
         found |= dict.fromkeys(map("".join, product(where, froms, more)))
-        if not six:
-            found |= dict.fromkeys(map("".join, product(GROUPS, froms)))
+        found |= dict.fromkeys(map("".join, product(GROUPS_6 if six else GROUPS, froms)))
     return list(found)[:: len(found) // QUESTIONS_MAX + 1]
 
 

@@ -29,6 +29,10 @@ OWN_SETTINGS = (*carried.ROUNDED, "mtu", "addr_gen_mode", "stable_secret", "keep
 """Sysctls that are a device's own."""
 RECEIVING = ("local", "anycast", "multicast")
 """Kinds of routes by which nothing is sent, or that each device has of its own."""
+LENT_METRIC = 0x6B706E
+"""Of addresses that the link has of its card, which make no route: by it they are told from those
+that somebody gave the link itself.
+"""
 PREFERENCES = ("high", "medium", "low")
 """Of routers that advertise themselves (RFC 4191)."""
 
@@ -61,6 +65,7 @@ def take_routes(nic: str, device: str) -> None:
             routes are gone with the device, addresses by give_back().
     """
     (above,) = json.loads(ip("-json", "link", "show", "dev", device))
+    _check_forwarding(nic, device)
     give_back(device)  # what an earlier time has left, and the card may have no more
     if above["mtu"] < IPV4_MTU_MIN:
         return
@@ -80,7 +85,40 @@ def take_routes(nic: str, device: str) -> None:
     if has_ipv6:
         for words in _in_order(_with_metrics(nic)):
             ip("-6", "route", "append", *_by(device, words))
+        _take_groups(nic, device)
     reached.check_same(asked, before, nic, device, has_ipv6)
+
+
+def _check_forwarding(nic: str, device: str) -> None:
+    """Whoever has a device forward IPv6 takes default routes of advertised routers from all devices
+    that do not insist on them (addrconf_fixup_forwarding()).
+    """
+    folder = Path("/proc/sys/net/ipv6/conf")
+    if not (folder / device / "forwarding").exists():
+        return
+    of_card, of_device = (
+        (folder / name / "forwarding").read_text().strip() != "0" for name in (nic, device)
+    )
+    if not of_card or of_device:
+        return
+    for words in routes.listed("-6"):
+        name = routes.value(words, "dev")
+        if words[1] != "default" or routes.value(words, "proto") != "ra" or not name:
+            continue
+        if (folder / name / "accept_ra").read_text().strip() != "2":
+            raise EnvironmentProblemError(
+                f"{nic} forwards IPv6, and when {device} is to do so Linux takes the default route"
+                f" of {name} away, which is a router's that advertises itself: sysctl"
+                f" net.ipv6.conf.{name}.accept_ra=2 first"
+            )
+
+
+def _take_groups(nic: str, device: str) -> None:
+    """Multicast of IPv6 without a device goes by the first that has the route of it."""
+    kind, _, name, _ = reached.answers([reached.GROUPS_6[0]])[0]
+    if name == nic:
+        words = ([kind] if kind else []) + ["ff00::/8", "dev", device, "table", "local"]
+        ip("-6", "route", "append", *words, "metric", "255")
 
 
 def give_back(device: str) -> None:
@@ -89,7 +127,7 @@ def give_back(device: str) -> None:
     """
     (link,) = json.loads(ip("-json", "addr", "show", "dev", device))
     for entry in reversed(link["addr_info"]):  # with the first of a network the others go
-        if entry.get("noprefixroute"):
+        if entry.get("metric") == LENT_METRIC:
             words = [entry["local"], *(["peer", entry["address"]] if "address" in entry else [])]
             words[-1] += f"/{entry['prefixlen']}"
             ip("addr", "del", *words, "dev", device)
@@ -127,7 +165,7 @@ def _take_ipv4(nic: str, device: str) -> None:
             length = f"/{entry['prefixlen']}"
             words = [entry["local"], *peer]
             words[-1] += length
-            ip("addr", "replace", *words, "scope", entry["scope"], "dev", device, "noprefixroute")
+            ip("addr", "replace", *words, "scope", entry["scope"], "dev", device, *_lent(entry))
 
 
 def _take_settings(nic: str, device: str, families: tuple[str, ...]) -> None:
@@ -153,10 +191,19 @@ def _take_addresses(settled: list[dict[str, Any]], device: str) -> None:
         if entry["local"] in has:
             continue
         address = f"{entry['local']}/{entry['prefixlen']}"
-        old = ("preferred_lft", "0") if entry.get("deprecated") else ()
-        # the network of those of the link is each device's own
-        apart = ("noprefixroute",) if entry["scope"] != "link" else ()
-        ip("-6", "addr", "replace", address, "dev", device, *old, "nodad", *apart)
+        if entry["scope"] == "link":  # its network is each device's own
+            ip("-6", "addr", "replace", address, "dev", device, "nodad")
+        else:
+            ip("-6", "addr", "replace", address, "dev", device, "nodad", *_lent(entry))
+
+
+def _lent(entry: dict[str, Any]) -> list[str]:
+    """An address ends on the link when it ends on the card: somebody else has it then."""
+    words = ["noprefixroute", "metric", str(LENT_METRIC)]
+    for key, option in (("valid_life_time", "valid_lft"), ("preferred_life_time", "preferred_lft")):
+        left_s = entry.get(key, carried.FOR_EVER_S)
+        words += [option, str(left_s)] if left_s < carried.FOR_EVER_S else []
+    return words
 
 
 def _settled(nic: str) -> list[dict[str, Any]]:
@@ -213,7 +260,10 @@ def _twice(words: list[str]) -> list[str]:
             at = words.index(key)
             hop += words[at : at + (3 if words[at + 1] == "inet6" else 2)]
     hop += ["onlink"] if "onlink" in words else []
-    rest = [word for word in routes.without(words, "via", "dev") if word != "onlink"]
+    for key in ("realm", "realms"):  # which is a next hop's
+        hop += ["realms", routes.value(words, key)] if key in words else []
+    rest = routes.without(words, "via", "dev", "realm", "realms")
+    rest = [word for word in rest if word != "onlink"]
     return [*rest, "nexthop", *hop, "nexthop", *hop]
 
 
@@ -261,7 +311,7 @@ def _with_metrics(nic: str) -> Iterator[list[str]]:
         if (where, own) in others:
             raise EnvironmentProblemError(
                 f"{_told(found[0])} of {nic} has the same metric as one of another device, and one"
-                " before it would take that one's traffic: give it another metric first"
+                f" before it would take that one's traffic: {_remedy(found[0])}"
             )
         found.sort(key=_preference)
         for metric, words in enumerate(found, own - len(found)):
@@ -274,9 +324,19 @@ def _check_free(nic: str, words: list[str], metric: int, has_one: bool) -> None:
     if metric < 1 or has_one:
         raise EnvironmentProblemError(
             f"{_told(words)} of {nic} can only be hidden by one of metric {metric},"
-            f" {'which there is not' if metric < 1 else 'which another route has'}: give it"
-            " a greater metric first"
+            f" {'which there is not' if metric < 1 else 'which another route has'}:"
+            f" {_remedy(words)}"
         )
+
+
+def _remedy(words: list[str]) -> str:
+    """Who gives a route its metric."""
+    device = routes.value(words, "dev")
+    by = {
+        "kernel": f", by ip addr change ADDRESS dev {device} metric NUMBER",
+        "ra": f", by sysctl net.ipv6.conf.{device}.ra_defrtr_metric",
+    }.get(routes.value(words, "proto"), "")
+    return f"give it another metric first, 10 more than any other{by}"
 
 
 def _preference(words: list[str]) -> int:
