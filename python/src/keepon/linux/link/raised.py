@@ -103,7 +103,9 @@ def _up(name: str, card: str, back_s: float, as_json: bool) -> str:
                 f"{client}, from where you are logged in over {card}, does not answer any more"
             )
         still = f", and {client} still answers" if client else ""
-        return json.dumps([still, leases_s(card), cut_off(card, name)])
+        of_slots = masks(name)
+        without_slots = bool(of_slots) and not any(classes & 1 for classes in of_slots)
+        return json.dumps([still, leases_s(card), cut_off(card, name), without_slots])
 
     def back() -> None:
         with suppress(OSError):  # it is gone
@@ -111,9 +113,7 @@ def _up(name: str, card: str, back_s: float, as_json: bool) -> str:
             ip("link", "set", "dev", now, "down")
             give_back(now)
 
-    still, leases, lost = json.loads(guarded(work, back, f"{name} is down again"))
-    of_slots = masks(name)
-    without_slots = bool(of_slots) and not any(classes & 1 for classes in of_slots)
+    still, leases, lost, without_slots = json.loads(guarded(work, back, f"{name} is down again"))
     if as_json:
         told = {"ifname": name, "card": card, "client": client, "leases_s": leases}
         return json.dumps({**told, "cut_off": lost, "class_0_without_slots": without_slots})
