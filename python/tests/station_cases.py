@@ -58,9 +58,9 @@ def network(
 
 def chosen(scenario: Scenario) -> StationPlan:
     """The parameters of talker "a"."""
-    wire = Topology(scenario).station_wire("a")
-    assert wire is not None
-    return stations.choose(scenario, scenario.station_named("a"), wire)
+    topology = Topology(scenario)
+    (port,) = topology.ports_of("a")
+    return stations.choose(scenario, scenario.station_named("a"), port, topology)
 
 
 def needs_of(plan: StationPlan) -> Needs:

@@ -145,14 +145,14 @@ def guest_script(scenario: Scenario, plan: Plan, run: str) -> str:
     """
     guest = Guest(scenario, plan, run)
     topology = Topology(scenario)
+    wires = {port.station: port.wire for port in topology.ports.values()}
     total_s = scenario.warmup_s + scenario.duration_s
     lines: list[str] = []
     shared: str | None = None
     for station in scenario.station:
-        wire = topology.station_wire(station.name)
-        if wire is None:
+        if station.name not in wires:
             continue
-        lines += station_commands(guest, station, wire.rate_bps, shared)
+        lines += station_commands(guest, station, wires[station.name].rate_bps, shared)
         if scenario.sync.mode == "ideal" and shared is None:
             shared = guest.nic(station.name)
     for bridge in scenario.bridge:
@@ -174,7 +174,7 @@ def guest_script(scenario: Scenario, plan: Plan, run: str) -> str:
         wire = topology.wires[link.ends[0], link.ends[1]]
         lines.append(f"control link {ends[0]} {ends[1]} propagation_ns={wire.propagation_ns}")
     for station in scenario.station:
-        if topology.station_wire(station.name) is not None:
+        if station.name in wires:
             lines += up_commands(guest, station)
     entries = {
         talker: min(
@@ -217,7 +217,7 @@ def guest_script(scenario: Scenario, plan: Plan, run: str) -> str:
     lines.append('for process in $loads; do wait "$process" || echo "load: exit code $?"; done')
     lines.append("cat /sys/kernel/tracing/trace > /out/trace.txt")
     for station in scenario.station:
-        if topology.station_wire(station.name) is None:
+        if station.name not in wires:
             continue
         name, nic, device = (
             shlex.quote(station.name),

@@ -112,10 +112,9 @@ def _needs(machine: Machine, station: Station) -> Iterator[Need]:
 
 def _link(machine: Machine, station: Station) -> Iterator[Step]:
     nic, device = machine.nic(station.name), machine.device(station.name)
-    wire = Topology(machine.scenario).station_wire(station.name)
-    assert wire is not None, "there is no plan for stations without a link"
+    (port,) = Topology(machine.scenario).ports_of(station.name)
     yield from without_disturbers(nic)
-    yield steps.Linked(nic, wire.rate_bps // 1_000_000)
+    yield steps.Linked(nic, port.wire.rate_bps // 1_000_000)
     if device == nic:
         return
     mtu = machine.mtu(station)

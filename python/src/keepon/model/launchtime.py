@@ -73,19 +73,19 @@ def _is_open(stream: Stream, stations: dict[str, Station]) -> bool:
     return "advance_ns" not in stream.model_fields_set and stream.talker in stations
 
 
-def check_advances(scenario: Scenario, station: Station) -> None:
+def check_advances(scenario: Scenario, station: Station, streams: list[tuple[int, Stream]]) -> None:
     """Refuse frames that would always come too late, or in an order that is left to chance.
+
+    Args:
+        scenario, station: whose.
+        streams: those of one port, with their place in the file; each port has a NIC of its own.
 
     Raises:
         ConfigError: one sentence on ETF's delta or the first stream.
     """
     if station.release == "sleep":
         return
-    own = [
-        (index, stream)
-        for index, stream in enumerate(scenario.stream)
-        if stream.talker == station.name and launches(station, stream.tc)
-    ]
+    own = [(index, stream) for index, stream in streams if launches(station, stream.tc)]
     if not own:
         return
     delta_ns, needed_ns = etf_delta_ns(station), least_delta_ns(scenario, station)

@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from keepon.model.scenario import Scenario
+from keepon.model.scenario import Scenario, Stream
+from keepon.model.topology import Topology
 from keepon.model.wire import PS_PER_NS, wire_time_ps
 
 
@@ -39,10 +40,9 @@ def misfit(scenario: Scenario, index: int) -> tuple[str, Any, str] | None:
                 f' "{station.name}" holds; enlarge station.keepon.slot_bytes or set it to "auto"'
             ),
         )
-    link = next((link for link in scenario.link if station.name in link.ends), None)
-    if link is None or not locked:
+    rate_bps = _rate_bps(scenario, stream) if locked else None
+    if rate_bps is None:
         return None
-    rate_bps = link.rate_bps or scenario.defaults.rate_bps
     slot_ps = wire_time_ps(slot_bytes, rate_bps)
     if stream.period_ns * PS_PER_NS % slot_ps == 0:
         return None
@@ -58,3 +58,11 @@ def misfit(scenario: Scenario, index: int) -> tuple[str, Any, str] | None:
             ' or set station.keepon.slot_bytes to "auto"'
         ),
     )
+
+
+def _rate_bps(scenario: Scenario, stream: Stream) -> int | None:
+    """Of the link that a stream leaves its talker by; None if there is none."""
+    links = [link for link in scenario.link if stream.talker in link.ends]
+    if len(links) > 1:
+        return Topology(scenario).port_of(stream).wire.rate_bps
+    return links[0].rate_bps or scenario.defaults.rate_bps if links else None

@@ -7,6 +7,7 @@ import math
 
 from keepon.model.plan import Plan
 from keepon.model.scenario import Scenario, Station
+from keepon.model.topology import Port, Topology
 from keepon.model.wire import OVERHEAD_BYTES, PS_PER_NS
 
 EPOCH_NS = 1_700_000_000_000_000_000
@@ -21,15 +22,18 @@ def talk_start_ns(scenario: Scenario, plan: Plan) -> int:
     and drivers that trim slots have the time that those need onto the grid.
     """
     settled_ns = round(scenario.warmup_s * 1e9) // 2 if scenario.sync.by_ptp else 0
-    locked_ns = [_lock_ns(station, plan) for station in scenario.station]
+    locked_ns = [
+        _lock_ns(scenario.station_named(port.station), port, plan)
+        for port in Topology(scenario).ports.values()
+    ]
     return max(START_NS, settled_ns, *locked_ns, *(stream.advance_ns for stream in scenario.stream))
 
 
-def _lock_ns(station: Station, plan: Plan) -> int:
+def _lock_ns(station: Station, port: Port, plan: Plan) -> int:
     """Until slots are on the grid, at most: what is posted, and then half a slot by trims, less
     what the crystal undoes of them (docs/model.md). 0: no slot is trimmed.
     """
-    planned = plan["stations"].get(station.name)
+    planned = plan["stations"].get(port.name)
     if planned is None or planned.get("mode") != "phase-locked":
         return 0
     slot_bytes, slot_ps = planned["slot_bytes"] + OVERHEAD_BYTES, planned["slot_time_ps"]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Slot size, partition, ring, batch and depth of one station, and how exactly its driver releases
-frames.
+"""Slot size, partition, ring, batch and depth of one port of a station, and how exactly its driver
+releases frames. Most stations have one port.
 
 The order follows KeepON paper section A.10: slot and partition first, then the batch;
 keepon.planner.parameters has the rules and the reasons. Stations "under-test" are planned as
@@ -19,7 +19,7 @@ from keepon.model import launchtime
 from keepon.model.plan import Headroom, Reason
 from keepon.model.scenario import DriverName, Scenario, Station, Stream
 from keepon.model.slotting import misfit
-from keepon.model.topology import Wire
+from keepon.model.topology import Port, Topology, Wire
 from keepon.model.wire import (
     FRAME_BYTES_MAX,
     FRAME_BYTES_MIN,
@@ -59,14 +59,15 @@ CLOCK_ROUNDING_PS = 1_000
 
 @dataclass(frozen=True)
 class StationPlan:
-    """What is fixed about a talker before its streams are placed. Times in ps, lengths incl. FCS.
+    """What is fixed about a talker's port before its streams are placed. Times in ps, lengths incl.
+    FCS.
 
     `choice` and what follows it say why (None, or empty, where nothing is slotted).
     """
 
     station: Station
+    port: Port
     planned_driver: DriverName
-    wire: Wire
     mode: str
     slot_bytes: int
     slot_ps: int
@@ -83,6 +84,15 @@ class StationPlan:
     needs: Needs | None = field(default=None, compare=False, repr=False)
     choice: Choice | None = field(default=None, compare=False, repr=False)
     chosen: Chosen | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def name(self) -> str:
+        """The port's: that of the station, if it has one port."""
+        return self.port.name
+
+    @property
+    def wire(self) -> Wire:
+        return self.port.wire
 
     @property
     def is_slotted(self) -> bool:
@@ -119,11 +129,7 @@ def _slot_sizes(needs: Needs) -> list[int]:
     if options.slot_bytes != "auto":
         return [int(options.slot_bytes)]
     streams = [stream for _, stream in needs.streams]
-    loads = [
-        load.frame_bytes
-        for _, load in needs.scenario.best_effort()
-        if load.talker == needs.station.name
-    ]
+    loads = [load.frame_bytes for _, load in needs.loads]
     ptp = [PTP_OWN_BYTES[needs.scenario.sync.mode]] if needs.scenario.sync.by_ptp else []
     largest = max([stream.frame_bytes for stream in streams] + loads + ptp, default=FRAME_BYTES_MIN)
     if needs.paper:
@@ -159,7 +165,7 @@ def _check_messages(needs: Needs, slot_bytes: int) -> None:
 
 def _no_slot_long_enough(needs: Needs, largest: int) -> ConfigError:
     """Whatever the periods: what the longest slot must be shortened by leaves too little of it."""
-    scenario, name, options = needs.scenario, needs.station.name, needs.station.keepon
+    name, options = needs.name, needs.station.keepon
     room = FRAME_BYTES_MAX - (options.trim_down_bytes if options.trim == "any" else 0)
     if largest <= room:
         return ConfigError(
@@ -169,8 +175,7 @@ def _no_slot_long_enough(needs: Needs, largest: int) -> ConfigError:
             " they leave; choose a lower rate_bps of its link or more nic.prefetch_slots"
         )
     if largest > max((stream.frame_bytes for _, stream in needs.streams), default=0):
-        loads = [entry for entry in scenario.best_effort() if entry[1].talker == name]
-        index, load = max(loads, key=lambda entry: entry[1].frame_bytes)
+        index, load = max(needs.loads, key=lambda entry: entry[1].frame_bytes)
         key = f'load[{index}].frame_bytes` (load "{load.id}")'
     else:
         index, stream = max(needs.streams, key=lambda entry: entry[1].frame_bytes)
@@ -192,7 +197,7 @@ def _no_slot_time(needs: Needs, least_bytes: int) -> ConfigError:
             return ConfigError(
                 f'key `stream[{index}].period_ns` (stream "{stream.id}") = {stream.period_ns}: must'
                 f" be a multiple of a slot time of at least {shortest_ps / PS_PER_NS:.15g} ns that"
-                f' divides all periods of station "{stream.talker}" (common divisor'
+                f' divides all periods of station "{needs.name}" (common divisor'
                 f" {common_ps // PS_PER_NS} ns); choose such a period, or slot_bytes and mode"
                 ' "paper"'
             )
@@ -225,17 +230,27 @@ def _granularity_room_ns(
     return rooms[station.name] - (master_ns or Fraction(0)) / 2 if station.name in rooms else None
 
 
-def _needs(scenario: Scenario, station: Station, wire: Wire, master_ns: Fraction | None) -> Needs:
-    host = host_for(scenario, station)
+def _needs(
+    scenario: Scenario,
+    station: Station,
+    port: Port,
+    topology: Topology,
+    master_ns: Fraction | None,
+) -> Needs:
+    ports = topology.ports_of(station.name)
+    host = host_for(scenario, station, len(ports))
     return Needs(
         scenario=scenario,
         station=station,
+        name=port.name,
         index=next(
             index for index, entry in enumerate(scenario.station) if entry.name == station.name
         ),
-        rate_bps=wire.rate_bps,
-        streams=tuple(
-            entry for entry in enumerate(scenario.stream) if entry[1].talker == station.name
+        rate_bps=port.wire.rate_bps,
+        streams=tuple(topology.streams[port.name]),
+        loads=tuple(topology.loads[port.name]),
+        beside=tuple(
+            stream for other in ports if other != port for _, stream in topology.streams[other.name]
         ),
         host=host,
         way=lead.hand_over(station, host),
@@ -248,20 +263,22 @@ def _needs(scenario: Scenario, station: Station, wire: Wire, master_ns: Fraction
 def _other_driver(
     scenario: Scenario,
     station: Station,
-    wire: Wire,
+    port: Port,
+    topology: Topology,
     driver: DriverName,
 ) -> StationPlan:
     launch = driver == "launchtime"
     clock_ps = scenario.clock_error_ns(station, driver) * PS_PER_NS
     # A frame without txtime goes at the wire's next byte; one that is due just after it came waits
     # for both.
-    others = [load.frame_bytes for _, load in scenario.best_effort() if load.talker == station.name]
+    wire = port.wire
+    others = [load.frame_bytes for _, load in topology.loads[port.name]]
     others += [PTP_FRAME_BYTES_MAX] if scenario.sync.by_ptp else []
     before_ps = wire_time_ps(max(others), wire.rate_bps) if others else 0
     if launch:
-        launchtime.check_advances(scenario, station)
+        launchtime.check_advances(scenario, station, topology.streams[port.name])
     return StationPlan(
-        station=station, planned_driver=driver, wire=wire, mode=driver,
+        station=station, port=port, planned_driver=driver, mode=driver,
         slot_bytes=0, slot_ps=0, ring_slots=0, partition_slots=0, batch_slots=0, depth_slots=0,
         poll_overhead_ns=0,
         grid_ps=LAUNCH_QUANTUM_PS if launch else PS_PER_NS, phase_ps=0,
@@ -285,12 +302,17 @@ def _tick_ps(scenario: Scenario, station: Station, wire: Wire) -> int:
 
 
 def choose(
-    scenario: Scenario, station: Station, wire: Wire, master: StationPlan | None = None
+    scenario: Scenario,
+    station: Station,
+    port: Port,
+    topology: Topology,
+    master: StationPlan | None = None,
 ) -> StationPlan:
-    """Parameters of a talker.
+    """Parameters of a port of a talker.
 
     Args:
-        scenario, station, wire: what to choose for.
+        scenario, station, port: what to choose for.
+        topology: of the scenario.
         master: the grandmaster, if that is another station; with slots, its stamps are as coarse as
             its reading.
 
@@ -301,11 +323,11 @@ def choose(
     """
     driver = planned_driver(station)
     if driver != "keepon":
-        return _other_driver(scenario, station, wire, driver)
+        return _other_driver(scenario, station, port, topology, driver)
     master_ns = None
     if master is not None and master.needs is not None and master.choice is not None:
         master_ns = posting.granularity_ns(master.needs, master.choice)
-    needs = _needs(scenario, station, wire, master_ns)
+    needs = _needs(scenario, station, port, topology, master_ns)
     if station.keepon.slot_bytes != "auto":
         _check_messages(needs, int(station.keepon.slot_bytes))
         for index, _ in needs.streams:
@@ -323,11 +345,12 @@ def choose(
         choice = posting.choose(needs, chosen.slot_bytes)
         posting.check_advances(needs, choice)
     posting.check_accuracy(needs, choice)
-    return _slotted(needs, wire, choice, chosen)
+    return _slotted(needs, port, choice, chosen)
 
 
-def _slotted(needs: Needs, wire: Wire, choice: Choice, chosen: Chosen) -> StationPlan:
+def _slotted(needs: Needs, port: Port, choice: Choice, chosen: Chosen) -> StationPlan:
     scenario, station, paper = needs.scenario, needs.station, needs.paper
+    wire = port.wire
     preamble_ps = preamble_time_ps(wire.rate_bps)
     clock_ps = scenario.clock_error_ns(station, "keepon") * PS_PER_NS
     slot_ps = choice.posting.slot_ps
@@ -335,7 +358,7 @@ def _slotted(needs: Needs, wire: Wire, choice: Choice, chosen: Chosen) -> Statio
     if not paper and station.keepon.trim == "reserved":
         half_quantum_ps += trims.drift_between_ps(station.keepon, choice.slot_bytes, slot_ps)
     return StationPlan(
-        station=station, planned_driver="keepon", wire=wire, mode=station.keepon.mode,
+        station=station, port=port, planned_driver="keepon", mode=station.keepon.mode,
         slot_bytes=choice.slot_bytes, slot_ps=slot_ps, ring_slots=choice.ring_slots,
         partition_slots=chosen.partition_slots,
         batch_slots=choice.posting.batch_slots, depth_slots=choice.posting.depth_slots,
@@ -387,7 +410,7 @@ def reasons(plan: StationPlan, releases_ns: dict[str, int], headroom: Headroom) 
 
     Args:
         plan: the station.
-        releases_ns: release of each of its streams within its period, by id.
+        releases_ns: release of each of its station's streams within its period, by id.
         headroom: what headroom() gave.
     """
     if plan.needs is None or plan.choice is None or plan.chosen is None:

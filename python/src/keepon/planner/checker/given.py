@@ -11,8 +11,8 @@ from collections import deque
 from dataclasses import dataclass
 from functools import cached_property
 
-from keepon.model.plan import Draft, PlannedPort, PlannedStream
-from keepon.model.scenario import Scenario, Stream
+from keepon.model.plan import Draft, PlannedPort, PlannedStation, PlannedStream
+from keepon.model.scenario import Load, Scenario, Stream
 
 Place = tuple[str, str]
 _BRIDGE_CLOCK_NS = 90
@@ -49,6 +49,7 @@ class Given:
         self.bridges = {bridge.name: bridge for bridge in scenario.bridge}
         self.links: dict[Place, tuple[int, int]] = {}
         self.spans_ps: dict[tuple[str, Place, int], int] = {}
+        self.peers: dict[str, list[str]] = {}
         for link in scenario.link:
             rate_bps = scenario.defaults.rate_bps if link.rate_bps is None else link.rate_bps
             delay_ns = (
@@ -57,6 +58,8 @@ class Given:
                 else link.propagation_ns
             )
             one, other = link.ends
+            self.peers.setdefault(one, []).append(other)
+            self.peers.setdefault(other, []).append(one)
             self.links[one, other] = (
                 byte_ps(rate_bps),
                 1000 * (delay_ns + max(0, link.asymmetry_ns)),
@@ -65,6 +68,50 @@ class Given:
                 byte_ps(rate_bps),
                 1000 * (delay_ns + max(0, -link.asymmetry_ns)),
             )
+
+        self.station_ports: dict[str, Place] = {
+            self.port_name((station.name, peer)): (station.name, peer)
+            for station in scenario.station
+            for peer in self.peers.get(station.name, [])
+        }
+
+    def port_name(self, place: Place) -> str:
+        """What the plan calls a station's end of a link: by the station, and where that has several
+        links by the number of this one among them.
+        """
+        station, peer = place
+        peers = self.peers[station]
+        return station if len(peers) == 1 else f"{station}.{peers.index(peer)}"
+
+    @cached_property
+    def leaves(self) -> dict[str, Place]:
+        """The station's end of a link that each stream leaves by: where the way to its first
+        listener begins that was asked for, or the shortest.
+        """
+        found = {}
+        for name, stream in self.streams.items():
+            peers = self.peers[stream.talker]
+            if len(peers) == 1:
+                found[name] = (stream.talker, peers[0])
+                continue
+            first = [*stream.route, stream.listeners[0]] if stream.route != "auto" else None
+            way = first or self.shortest(stream.talker, stream.listeners[0])[1:]
+            found[name] = (stream.talker, way[0])
+        return found
+
+    @cached_property
+    def best_effort(self) -> list[tuple[Load, list[str]]]:
+        """Loads and ACKs with their ways: ACKs go the way of the segments back."""
+        found = []
+        for load in self.scenario.load:
+            way = self.shortest(load.talker, load.listener)
+            found.append((load, way))
+            found += [(back, way[::-1]) for back in load.answers()]
+        return found
+
+    def planned_at(self, name: str) -> PlannedStation:
+        """What the plan has of the port a stream leaves by."""
+        return self.plan["stations"][self.port_name(self.leaves[name])]
 
     def entry(self, name: str) -> PlannedStream:
         """A stream's part of the plan."""
@@ -144,16 +191,11 @@ class Given:
         """Best effort takes the way with the fewest links; of equal ones that whose link is listed
         first.
         """
-        peers: dict[str, list[str]] = {}
-        for link in self.scenario.link:
-            one, other = link.ends
-            peers.setdefault(one, []).append(other)
-            peers.setdefault(other, []).append(one)
         before = {start: start}
         queue = deque([start])
         while queue and end not in before:
             node = queue.popleft()
-            for peer in peers.get(node, []) if node == start or node in self.bridges else []:
+            for peer in self.peers.get(node, []) if node == start or node in self.bridges else []:
                 if peer not in before:
                     before[peer] = node
                     queue.append(peer)

@@ -20,11 +20,11 @@ def _of_talkers(given: Given) -> list[Window]:
     does.
     """
     found = []
-    for name, stream in given.streams.items():
+    for name in given.streams:
         entry, releases = given.entry(name), given.releases_ns(name)
-        place = (stream.talker, given.following[name, stream.talker][0])
+        place = given.leaves[name]
         byte_ps = given.links[place][0]
-        slotted = "slot_bytes" in given.plan["stations"][stream.talker]
+        slotted = "slot_bytes" in given.planned_at(name)
         low_ps, high_ps = (
             (0, 0) if slotted else (entry["release_early_ps"], entry["release_late_ps"])
         )

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Stations of a plan: slots, rings and partitions as the drivers need them, and who owns which
-slot.
+"""Ports of a plan's stations: slots, rings and partitions as the drivers need them, and who owns
+which slot.
 """
 
 from __future__ import annotations
@@ -9,24 +9,24 @@ import math
 from collections.abc import Callable
 
 from keepon.model.plan import PlannedStation
-from keepon.model.scenario import KeeponOptions, Station, Stream
-from keepon.planner.checker.given import Given, byte_ps
+from keepon.model.scenario import KeeponOptions, Stream
+from keepon.planner.checker.given import Given, Place
 
 
 def check_stations(given: Given, look: Callable[[], None]) -> list[str]:
-    """All stations of the plan; `look` at the clock may end it."""
+    """All ports of the plan's stations; `look` at the clock may end it."""
     found = []
     for name, document in given.plan["stations"].items():
         look()
-        station = given.scenario.station_named(name)
-        found += [f"station {name}: {text}" for text in _check_station(given, station, document)]
+        place = given.station_ports[name]
+        found += [f"station {name}: {text}" for text in _check_port(given, place, document)]
     return found
 
 
-def _check_station(given: Given, station: Station, document: PlannedStation) -> list[str]:
-    """Slots, partition and ownership of one keepon station."""
-    scenario = given.scenario
-    streams = [stream for stream in scenario.stream if stream.talker == station.name]
+def _check_port(given: Given, place: Place, document: PlannedStation) -> list[str]:
+    """Slots, partition and ownership of one port of a station."""
+    station = given.scenario.station_named(place[0])
+    streams = [stream for name, stream in given.streams.items() if given.leaves[name] == place]
     if set(document["streams"]) != {stream.id for stream in streams}:
         return ["its streams are not those of the scenario"]
     found = [
@@ -37,13 +37,9 @@ def _check_station(given: Given, station: Station, document: PlannedStation) -> 
     ]
     if station.driver not in ("keepon", "under-test"):
         return found
-    rate_bps = next(
-        scenario.defaults.rate_bps if link.rate_bps is None else link.rate_bps
-        for link in scenario.link
-        if station.name in link.ends
-    )
+    byte_ps = given.links[place][0]
     slot_ps, options = document["slot_time_ps"], station.keepon
-    if slot_ps != (document["slot_bytes"] + 20) * byte_ps(rate_bps):
+    if slot_ps != (document["slot_bytes"] + 20) * byte_ps:
         found.append("slot_time_ps is not the slot's bytes plus 20 at the link's rate")
     found += _check_asked(options, document)
     if document["mode"] != options.mode:
@@ -77,7 +73,7 @@ def _check_station(given: Given, station: Station, document: PlannedStation) -> 
                 at_ns = release_ns + turn * stream.period_ns
                 found.extend(
                     _check_ownership(
-                        stream, at_ns, len(releases), document, byte_ps(rate_bps), owners, options
+                        stream, at_ns, len(releases), document, byte_ps, owners, options
                     )
                 )
     return found

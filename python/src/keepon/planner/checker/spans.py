@@ -29,7 +29,7 @@ def _frame_ps(given: Given, name: str, place: Place, side: int) -> int:
     talker = given.scenario.station_named(given.streams[name].talker)
     frame_bytes: int = given.entry(name)["frame_bytes_on_wire"]
     options = talker.keepon
-    slotted = given.plan["stations"][talker.name].get("mode") == "phase-locked"
+    slotted = given.planned_at(name).get("mode") == "phase-locked"
     if (
         slotted
         and options.trim == "any"

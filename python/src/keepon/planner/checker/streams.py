@@ -27,13 +27,14 @@ def check_shape(given: Given) -> list[str]:
     for name, stream in given.streams.items():
         if reason := _check_route(given, stream, given.entry(name)):
             return [f"{name}: {reason}"]
-    stations = {station.name for station in given.scenario.station}
-    if unknown := set(given.plan["stations"]) - stations:
+    if unknown := set(given.plan["stations"]) - set(given.station_ports):
         return [f"station {min(unknown)} is not in the scenario"]
-    talkers = {stream.talker for stream in given.scenario.stream} | {
-        load.talker for _, load in given.scenario.best_effort()
+    talking = {given.port_name(place) for place in given.leaves.values()} | {
+        given.port_name((way[0], way[1])) for _, way in given.best_effort
     }
-    if missing := talkers - set(given.plan["stations"]):
+    # A station of several ports is told of whole: each of them has a transmitter.
+    talking |= {name for name, place in given.station_ports.items() if name != place[0]}
+    if missing := talking - set(given.plan["stations"]):
         return [f"station {min(missing)} is not in the plan"]
     return []
 
@@ -48,6 +49,8 @@ def _check_route(given: Given, stream: Stream, entry: PlannedStream) -> str:
         path = [stream.talker, *route, listener]
         if len(set(path)) != len(path):
             return "a route passes a node twice"
+        if (stream.talker, path[1]) != given.leaves[stream.id]:
+            return "a route does not begin at the port its stream leaves by"
         if not set(route) <= set(given.bridges):
             return "a route passes something that is no bridge"
         if any(pair not in given.links for pair in itertools.pairwise(path)):
@@ -91,12 +94,13 @@ def check_releases(given: Given) -> list[str]:
             found.append(f"releases of {stream.id} are further apart than its jitter allows")
         if stream.offset_ns not in ("auto", entry["release_ns"]):
             found.append(f"release of {stream.id} is not the offset asked for")
-        byte_ps = given.links[stream.talker, given.following[stream.id, stream.talker][0]][0]
+        place = given.leaves[stream.id]
+        byte_ps = given.links[place][0]
         low_ps, high_ps = 0, 0
         if station.driver in ("keepon", "under-test"):
             low_ps, high_ps = -byte_ps // 2, byte_ps // 2
             if station.keepon.mode == "paper":
-                slot_ps = given.plan["stations"][station.name]["slot_time_ps"]
+                slot_ps = given.planned_at(stream.id)["slot_time_ps"]
                 low_ps, high_ps = 8 * byte_ps - slot_ps, 8 * byte_ps
         elif entry["frame_bytes_on_wire"] != stream.frame_bytes:
             found.append(f"{stream.id} is sent with another length than its own")
@@ -111,8 +115,8 @@ def check_releases(given: Given) -> list[str]:
             sent_bytes = [128 + 20] if given.scenario.sync.by_ptp else [0]
             sent_bytes += [
                 load.frame_bytes + 20
-                for _, load in given.scenario.best_effort()
-                if load.talker == station.name
+                for load, way in given.best_effort
+                if (way[0], way[1]) == place
             ]
             first_byte_ps = 0 if even and 32_000 % byte_ps == 0 else byte_ps
             high_ps = 32_000 + first_byte_ps + max(sent_bytes) * byte_ps

@@ -39,14 +39,15 @@ class Unplanned:
     def _is_open(self, bridge: str) -> bool:
         return self._given.bridges[bridge].gates == "none"
 
-    def _slot_bytes(self, station: str) -> int:
-        entry = self._given.plan["stations"].get(station)
+    def _slot_bytes(self, port: str) -> int:
+        entry = self._given.plan["stations"].get(port)
         return 0 if entry is None else entry.get("slot_bytes", 0)
 
     def _add_loads(self) -> None:
-        for _, load in self._given.scenario.best_effort():
-            length = max(load.frame_bytes, self._slot_bytes(load.talker))
-            for place in itertools.pairwise(self._given.shortest(load.talker, load.listener)):
+        for load, way in self._given.best_effort:
+            port = self._given.port_name((way[0], way[1]))
+            length = max(load.frame_bytes, self._slot_bytes(port))
+            for place in itertools.pairwise(way):
                 if place in self._open:
                     self._in_flight[place].append((load.priority, length))
 

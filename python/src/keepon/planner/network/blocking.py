@@ -122,14 +122,14 @@ class Blocking:
     def _loads(self) -> dict[Port, int]:
         """The longest frame of best effort by port."""
         found: dict[Port, int] = {}
-        for _, load in self._scenario.best_effort():
-            station = self._stations[load.talker]
+        for _, load, path in self._topology.best_effort:
+            station = self._stations[self._topology.port_to(load.talker, path[1]).name]
             frame_bytes = (
                 max(load.frame_bytes, station.slot_bytes)
                 if station.is_slotted
                 else load.frame_bytes
             )
-            for port in itertools.pairwise(self._topology.shortest(load.talker, load.listener)[1:]):
+            for port in itertools.pairwise(path[1:]):
                 length_ps = wire_time_ps(frame_bytes, self._topology.wires[port].rate_bps)
                 found[port] = max(found.get(port, 0), length_ps)
         return found

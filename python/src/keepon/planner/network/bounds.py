@@ -179,10 +179,10 @@ def _refuse_loads(ground: Ground) -> None:
     if ground.scenario.sync.by_ptp:
         for name in ground.stations:
             _refuse_shared_class(ground, name, ground.scenario.sync.tc, "key `sync.tc`")
-    for index, load in ground.scenario.best_effort():
+    for index, load, path in ground.topology.best_effort:
         key = f'key `load[{index}].tc` (load "{load.id}")'
-        _refuse_shared_class(ground, load.talker, load.tc, key)
-        path = ground.topology.shortest(load.talker, load.listener)
+        port = ground.topology.port_to(load.talker, path[1])
+        _refuse_shared_class(ground, port.name, load.tc, key)
         for here, there in itertools.pairwise(path[1:]):
             for flow in planned.get((here, there), []):
                 gated = ground.bridges[here].gates != "none"
@@ -206,8 +206,8 @@ def _refuse_shared_class(ground: Ground, name: str, tc: int, key: str) -> None:
     station = ground.stations[name]
     if not station.is_slotted or station.station.release == "sleep":
         return
-    for stream in ground.scenario.stream:
-        if stream.talker == name and stream.tc == tc:
+    for _, stream in ground.topology.streams[name]:
+        if stream.tc == tc:
             rest = [entry.tc for entry in station.station.keepon.classes if entry.slots == "rest"]
             other = f"{rest[-1]}" if rest and rest[-1] != tc else 'a class with slots = "rest"'
             raise ConfigError(

@@ -18,7 +18,9 @@ from keepon.model.plan import (
     PlannedStation,
     PlannedStream,
     PlannedWindow,
+    Reason,
 )
+from keepon.model.scenario import HostTable
 from keepon.model.wire import PREAMBLE_BYTES, PS_PER_NS, byte_time_ps, ceil_ns, preamble_time_ps
 from keepon.planner import stations
 from keepon.planner.network.flows import Placement
@@ -37,12 +39,15 @@ class TooLongError(InfeasibleError):
     """
 
 
-def station_document(plan: StationPlan, placed: Placed) -> PlannedStation:
-    """One station: its slots, who owns them, and its streams.
+def station_document(
+    plan: StationPlan, placed: Placed, beside_ns: dict[str, int]
+) -> PlannedStation:
+    """One port of a station: its slots, who owns them, and its streams.
 
     Args:
-        plan: the station's parameters.
+        plan: the port's parameters.
         placed: the streams it talks, in order of release.
+        beside_ns: releases of the streams of the station's other ports, by id.
     """
     document: PlannedStation = {"driver": plan.planned_driver, "streams": {}}
     for name, placements in placed.items():
@@ -75,6 +80,7 @@ def station_document(plan: StationPlan, placed: Placed) -> PlannedStation:
     options, streams = plan.station.keepon, [entries[0].flow.stream for entries in placed.values()]
     left = stations.headroom(plan, streams, allowed)
     releases_ns = {name: entry["offset_ns"] for name, entry in document["streams"].items()}
+    releases_ns |= beside_ns
     return {
         **document,
         "mode": options.mode,
@@ -94,6 +100,28 @@ def station_document(plan: StationPlan, placed: Placed) -> PlannedStation:
         "headroom": left,
         "rationale": stations.reasons(plan, releases_ns, left),
     }
+
+
+def add_shared_polls(ground: Ground, planned: dict[str, PlannedStation]) -> None:
+    """What the polls of a station's ports take of its host together, in the rationale of each."""
+    for station in ground.scenario.station:
+        ports = [planned[port.name] for port in ground.topology.ports_of(station.name)]
+        slotted = [port for port in ports if "headroom" in port]
+        if len(slotted) < 2:
+            continue
+        share = sum(port["headroom"].get("cpu_share", 0.0) for port in slotted)
+        cores = station.host.cores if isinstance(station.host, HostTable) else 0
+        warning = "warning: " if share > max(1, cores) else ""
+        host = f"{cores} of its host" if cores else "no number of cores is stated for its host"
+        reason: Reason = {
+            "rule": "G5",
+            "quantity": f"{warning}{100 * share:.0f} % of one core for the polls of all its"
+            f" {len(slotted)} ports",
+            "why": f"{host}; a poll, and a frame on its way to the driver, may have to wait for one"
+            " poll of each other port, which lead time and lateness have in them",
+        }
+        for port in slotted:
+            port["rationale"] = [*port.get("rationale", []), reason]
 
 
 def stream_document(ground: Ground, placements: list[Placement]) -> PlannedStream:

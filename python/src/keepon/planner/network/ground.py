@@ -11,11 +11,19 @@ instant whatever its release error.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from dataclasses import replace
 
 from keepon.errors import ConfigError
 from keepon.model.gates import GateList, Window, guard_ns
-from keepon.model.scenario import BRIDGE_CLOCK_ERROR_NS, Bridge, Scenario, Stream
+from keepon.model.scenario import (
+    BRIDGE_CLOCK_ERROR_NS,
+    Bridge,
+    KeeponOptions,
+    Scenario,
+    Station,
+    Stream,
+)
 from keepon.model.topology import Topology
 from keepon.model.wire import (
     OVERHEAD_BYTES,
@@ -46,8 +54,18 @@ consecutive.
 class Ground:
     """Everything that does not change while flows are placed."""
 
-    def __init__(self, scenario: Scenario, limits: Limits | None = None) -> None:
+    def __init__(
+        self,
+        scenario: Scenario,
+        limits: Limits | None = None,
+        fixed: Mapping[str, KeeponOptions] | None = None,
+    ) -> None:
         """Prepare a scenario.
+
+        Args:
+            scenario: a checked one.
+            limits: of the time it may take.
+            fixed: what single ports of a station have of their own, by name.
 
         Raises:
             TimeUpError: the limits were reached before all was prepared.
@@ -70,25 +88,24 @@ class Ground:
         )
         chosen: dict[str, StationPlan] = {}
         for station in order:
-            wire = self.topology.station_wire(station.name)
             limits.look("stations were prepared")
-            if wire is not None:
+            for port in self.topology.ports_of(station.name):
                 master = (
                     chosen.get(str(scenario.sync.grandmaster)) if scenario.sync.by_ptp else None
                 )
-                chosen[station.name] = stations.choose(scenario, station, wire, master)
-        self.stations |= {
-            station.name: chosen[station.name]
-            for station in scenario.station
-            if station.name in chosen
-        }
+                own = (fixed or {}).get(port.name)
+                given = scenario if own is None else _with_options(scenario, station, own)
+                chosen[port.name] = stations.choose(
+                    given, given.station_named(station.name), port, self.topology, master
+                )
+        self.stations |= {name: chosen[name] for name in self.topology.ports}
         self._owned = {name: self._listed_slots(station) for name, station in self.stations.items()}
         self.lengths = Lengths(scenario)
         self._blocking = Blocking(scenario, self.topology, self.stations)
         self.load_priorities: dict[tuple[str, str], set[int]] = {}
-        for _, load in scenario.best_effort():
-            for port in itertools.pairwise(self.topology.shortest(load.talker, load.listener)):
-                self.load_priorities.setdefault(port, set()).add(load.priority)
+        for _, load, path in self.topology.best_effort:
+            for place in itertools.pairwise(path):
+                self.load_priorities.setdefault(place, set()).add(load.priority)
         self._alone: dict[tuple[int, int, int], Placement | int] = {}
         self._steps: dict[tuple[int, int], list[Step]] = {}
         routes = Routes(self.topology, scenario.planner.routes)
@@ -96,8 +113,12 @@ class Ground:
         for number, stream in enumerate(scenario.stream):
             limits.look("routes were looked for")
             trees = ways.of(self, stream, routes)
-            self.flows.append(Flow(number, stream, self.stations[stream.talker], trees))
+            self.flows.append(Flow(number, stream, self.station_of(stream), trees))
         self._check_blocking()
+
+    def station_of(self, stream: Stream) -> StationPlan:
+        """What is fixed about the port a stream leaves its talker by."""
+        return self.stations[self.topology.port_of(stream).name]
 
     # -- what is refused
     # ----------------------------------------------------------------------------------------------
@@ -173,10 +194,10 @@ class Ground:
         for number, entry in enumerate(station.station.keepon.classes):
             beyond = [slot for slot in listed.get(entry.tc, ()) if slot >= station.partition_slots]
             if beyond:
-                index = self.scenario.station.index(station.station)
+                index = [entry.name for entry in self.scenario.station].index(station.port.station)
                 raise ConfigError(
                     f"key `station[{index}].keepon.classes[{number}].slots` (station"
-                    f' "{station.station.name}") = {min(beyond)}: must be below'
+                    f' "{station.name}") = {min(beyond)}: must be below'
                     f" {station.partition_slots}, the slots of its partition; lower it or state a"
                     " longer partition_slots"
                 )
@@ -184,11 +205,11 @@ class Ground:
 
     def listed(self, flow: Flow) -> bool:
         """Whether classes of the talker were given slots by hand."""
-        return bool(self._owned[flow.stream.talker])
+        return bool(self._owned[flow.station.name])
 
     def allowed(self, flow: Flow, release_ps: int) -> bool:
         """Whether slots given to classes by hand allow this release."""
-        listed = self._owned[flow.stream.talker]
+        listed = self._owned[flow.station.name]
         if not listed:
             return True
         own = set(partition_slots(flow.station, flow.period_ps, release_ps))
@@ -398,7 +419,7 @@ class Ground:
         end_ps = start_ps + station.slot_ps
         placement.claims.append(
             Claim(
-                ("slots", leg.here), start_ps, end_ps, start_ps, end_ps, flow.period_ps,
+                ("slots", station.name), start_ps, end_ps, start_ps, end_ps, flow.period_ps,
                 _REST_GROUP if flow.stream.tc in rest else flow.stream.tc,
                 station.partition_slots * station.slot_ps,
             )
@@ -493,6 +514,16 @@ class Ground:
         # Of two that come at the same instant either may be first.
         come_ps = ready_ps[1] + 1
         return Claim(resource, ready_ps[0], come_ps, window.start_ps, end_ps, flow.period_ps)
+
+
+def _with_options(scenario: Scenario, station: Station, options: KeeponOptions) -> Scenario:
+    """The scenario with a table of its own for a port of one station."""
+    own = station.model_copy(update={"keepon": options})
+    return scenario.model_copy(
+        update={
+            "station": [own if entry is station else entry for entry in scenario.station],
+        }
+    )
 
 
 def _claim(resource: tuple[str, ...], window: Window, apart_ps: int = 0) -> Claim:

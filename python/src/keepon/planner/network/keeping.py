@@ -14,7 +14,8 @@ from pydantic import ValidationError
 from keepon.errors import ConfigError, TraceError, one_line
 from keepon.model import documents, schemacheck
 from keepon.model.plan import Plan, PlannedStream, PlannedWindow
-from keepon.model.scenario import KeeponOptions, Scenario
+from keepon.model.scenario import KeeponOptions, Scenario, Station
+from keepon.model.topology import Topology
 from keepon.model.wire import PS_PER_NS, ceil_ns
 from keepon.planner.network.flows import Flow, Placement
 from keepon.planner.network.grid import on_grid
@@ -49,27 +50,43 @@ def check(plan: Plan, source: str) -> None:
 
 
 def with_its_slots(scenario: Scenario, plan: Plan) -> Scenario:
-    """The scenario with "auto" slots, rings and partitions of its stations as the earlier plan
-    chose them.
+    """The scenario with "auto" slots, rings and partitions of its stations of one port as the
+    earlier plan chose them.
     """
-    stations = []
-    for station in scenario.station:
-        document: Mapping[str, object] = plan["stations"].get(station.name) or {}
-        chosen = {
-            key: document[key]
-            for key in _SLOT_KEYS
-            if key in document and getattr(station.keepon, key) == "auto"
-        }
-        try:
-            options = KeeponOptions.model_validate({**station.keepon.model_dump(), **chosen})
-        except ValidationError as error:
-            key = str(error.errors()[0]["loc"][0])
-            raise TraceError(
-                f"earlier plan: key `stations.{station.name}.{key}` = {chosen.get(key)}: not what a"
-                " station can have; the file is damaged, make it anew with keepon plan"
-            ) from None
-        stations.append(station.model_copy(update={"keepon": options}))
+    ports = {port.station: port.name for port in Topology(scenario).ports.values()}
+    stations = [
+        station.model_copy(update={"keepon": _slots(station, station.name, plan)})
+        if ports.get(station.name, station.name) == station.name
+        else station
+        for station in scenario.station
+    ]
     return scenario.model_copy(update={"station": stations})
+
+
+def slots_of_ports(scenario: Scenario, plan: Plan) -> dict[str, KeeponOptions]:
+    """The same of each port of stations of several, by name: what the scenario cannot say."""
+    return {
+        port.name: _slots(scenario.station_named(port.station), port.name, plan)
+        for port in Topology(scenario).ports.values()
+        if port.name != port.station
+    }
+
+
+def _slots(station: Station, port: str, plan: Plan) -> KeeponOptions:
+    document: Mapping[str, object] = plan["stations"].get(port) or {}
+    chosen = {
+        key: document[key]
+        for key in _SLOT_KEYS
+        if key in document and getattr(station.keepon, key) == "auto"
+    }
+    try:
+        return KeeponOptions.model_validate({**station.keepon.model_dump(), **chosen})
+    except ValidationError as error:
+        key = str(error.errors()[0]["loc"][0])
+        raise TraceError(
+            f"earlier plan: key `stations.{port}.{key}` = {chosen.get(key)}: not what a"
+            " station can have; the file is damaged, make it anew with keepon plan"
+        ) from None
 
 
 def kept(ground: Ground, plan: Plan) -> dict[int, list[Placement]]:

@@ -55,9 +55,11 @@ def without_time(scenario: Scenario, at: str, placed: bool) -> Draft:
 def _planned(scenario: Scenario, limits: Limits, keep: Plan | None) -> Draft:
     started_s = limits.clock()
     try:
-        ground = Ground(
-            scenario if keep is None else keeping.with_its_slots(scenario, keep), limits
-        )
+        if keep is None:
+            ground = Ground(scenario, limits)
+        else:
+            own = keeping.slots_of_ports(scenario, keep)
+            ground = Ground(keeping.with_its_slots(scenario, keep), limits, own)
     except InfeasibleError as error:
         return _no_station(scenario, error, limits)
     bounds.refuse(ground, limits)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from keepon.model.plan import Draft, Status, empty
+from keepon.model.wire import PS_PER_NS
 from keepon.planner.network import bounds, documents, pairs
 from keepon.planner.network.flows import Placement
 from keepon.planner.network.ground import Ground
@@ -140,13 +141,20 @@ def as_document(outcome: Outcome, limits: Limits | None = None) -> Draft:
         stream.id: outcome.placed[number] for number, stream in enumerate(ground.scenario.stream)
     }
     document = empty(ground.scenario.name, "feasible", outcome.method)
-    by_talker: dict[str, documents.Placed] = {}
+    by_port: dict[str, documents.Placed] = {}
     for key, entries in sorted(placed.items(), key=lambda entry: entry[1][0].release_ps):
-        by_talker.setdefault(entries[0].flow.stream.talker, {})[key] = entries
+        by_port.setdefault(entries[0].flow.station.name, {})[key] = entries
     for name, station in ground.stations.items():
         limits.look(_WRITING)
-        own = by_talker.get(name, {})
-        document["stations"][name] = documents.station_document(station, own)
+        own = by_port.get(name, {})
+        beside = {
+            stream: entries[0].release_ps // PS_PER_NS
+            for other in ground.topology.ports_of(station.port.station)
+            if other.name != name
+            for stream, entries in by_port.get(other.name, {}).items()
+        }
+        document["stations"][name] = documents.station_document(station, own, beside)
+    documents.add_shared_polls(ground, document["stations"])
     for name, entries in placed.items():
         limits.look(_WRITING)
         document["streams"][name] = documents.stream_document(ground, entries)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from keepon.model.scenario import Stream
-from keepon.model.topology import Topology
+from keepon.model.topology import Port, Topology
 
 _WAYS_TRIED = 64
 
@@ -85,14 +85,17 @@ class Routes:
         self._known: dict[tuple[str, str], list[tuple[str, ...]]] = {}
 
     def of(self, stream: Stream) -> list[Tree]:
-        """At most `most` trees of a stream, the shortest first; a route that is given is kept."""
+        """At most `most` trees of a stream, the shortest first; a route that is given is kept. All
+        begin at the port it leaves by.
+        """
         first = {name: tuple(path) for name, path in self._topology.paths(stream).items()}
         trees = [tree for tree in [_tree(first)] if tree is not None]
         if self._most > 1:
+            port = self._topology.port_of(stream)
             choices = [
                 [first[name]]
                 if stream.route != "auto" and name == stream.listeners[0]
-                else self._ways(stream.talker, name)
+                else self._ways(port, name)
                 for name in stream.listeners
             ]
             combined = itertools.islice(itertools.product(*choices), _WAYS_TRIED)
@@ -103,13 +106,13 @@ class Routes:
                     trees.append(tree)
         return [replace(tree, number=number) for number, tree in enumerate(trees[: self._most])]
 
-    def _ways(self, talker: str, listener: str) -> list[tuple[str, ...]]:
-        key = (talker, listener)
+    def _ways(self, port: Port, listener: str) -> list[tuple[str, ...]]:
+        key = (port.name, listener)
         if key not in self._known:
-            self._known[key] = list(itertools.islice(self._all_ways(talker, listener), self._most))
+            self._known[key] = list(itertools.islice(self._all_ways(port, listener), self._most))
         return self._known[key]
 
-    def _all_ways(self, talker: str, listener: str) -> Iterator[tuple[str, ...]]:
+    def _all_ways(self, port: Port, listener: str) -> Iterator[tuple[str, ...]]:
         # Takes a tenth of a second to load, which commands that plan nothing should not spend.
         import networkx
 
@@ -118,10 +121,10 @@ class Routes:
             self._graph.add_nodes_from(self._topology.bridges)
             wires = self._topology.wires
             self._graph.add_edges_from((a, b) for a, b in wires if {a, b} <= self._topology.bridges)
-        starts, ends = self._topology.neighbours[talker], self._topology.neighbours[listener]
-        if listener in starts:
+        talker, start, ends = port.station, port.peer, self._topology.neighbours[listener]
+        if listener == start:
             yield (talker, listener)
-        for start, end in itertools.product(starts, ends):
+        for end in ends:
             if (
                 start in self._topology.bridges
                 and end in self._topology.bridges

@@ -27,7 +27,7 @@ def of(ground: Ground, stream: Stream, routes: Routes) -> list[Tree]:
         raise ground.wrong(
             stream, "redundancy", "2", "must be 1; this version plans no redundant routes"
         )
-    station = ground.stations[stream.talker]
+    station = ground.station_of(stream)
     if station.is_slotted and stream.tc not in {
         entry.tc for entry in station.station.keepon.classes
     }:

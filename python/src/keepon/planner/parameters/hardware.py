@@ -97,11 +97,14 @@ class Host:
     Attributes:
         stages: by name, for driver keepon.
         poll_cost_ns: CPU time of one poll, waking up included; `poll_cost_source` says from where.
+        shared_ns: what polls of the station's other ports may keep the software of this one
+            waiting, each once: 0 with one port.
     """
 
     stages: dict[str, Stage]
     poll_cost_ns: int
     poll_cost_source: str
+    shared_ns: int = 0
 
     @property
     def occupancy_ns(self) -> int:
@@ -112,11 +115,11 @@ class Host:
 
     @property
     def poll_late_usual_ns(self) -> int:
-        return usual_ns(self.stages["poll"])
+        return usual_ns(self.stages["poll"]) + self.shared_ns
 
     @property
     def poll_late_worst_ns(self) -> int:
-        return worst_ns(self.stages["poll"])
+        return worst_ns(self.stages["poll"]) + self.shared_ns
 
 
 @functools.cache
@@ -137,11 +140,15 @@ def published_poll_cost() -> Sourced:
     return Sourced("poll: cost_ns", round(1000 * sleep_us * share / (1 - share)), str(figure["id"]))
 
 
-def host_for(scenario: Scenario, station: Station) -> Host:
-    """The host of a station, with the tail as the scenario scales it."""
+def host_for(scenario: Scenario, station: Station, ports: int = 1) -> Host:
+    """The host of a station of so many ports, with the tail as the scenario scales it."""
     stages, _ = host_of(station.host, "keepon", scenario.host_tail_scale)
     base = station.host.base if isinstance(station.host, HostTable) else station.host
     if base == "ideal":
-        return Host(stages, station.nic.index_read_ns, "one read of the index; no other work")
+        source = "one read of the index; no other work"
+        return Host(
+            stages, station.nic.index_read_ns, source, (ports - 1) * station.nic.index_read_ns
+        )
     cost = published_poll_cost()
-    return Host(stages, int(cost.value), f"calibrated by {cost.source_id}, of a Raspberry Pi 4")
+    source = f"calibrated by {cost.source_id}, of a Raspberry Pi 4"
+    return Host(stages, int(cost.value), source, (ports - 1) * int(cost.value))

@@ -93,13 +93,13 @@ def hand_over(station: Station, host: Host) -> HandOver | None:
     if station.release == "sleep":
         return None
     stages = [host.stages[name] for name in ("wakeup", "stack", "driver")]
-    usual, worst = sum(map(usual_ns, stages)), sum(map(worst_ns, stages))
+    usual = sum(map(usual_ns, stages)) + host.shared_ns
+    worst = sum(map(worst_ns, stages)) + host.shared_ns
     if station.release != "etf" and station.qdisc is None:
         return HandOver(usual, worst)
     delta_ns = etf_delta_ns(station)
-    return HandOver(
-        usual, worst, delta_ns, usual_ns(host.stages["timer"]) + usual_ns(host.stages["driver"])
-    )
+    behind_ns = usual_ns(host.stages["timer"]) + usual_ns(host.stages["driver"])
+    return HandOver(usual, worst, delta_ns, behind_ns + host.shared_ns)
 
 
 def late_probability(advance_ns: int, lead_ns: int, way: HandOver, host: Host) -> float:

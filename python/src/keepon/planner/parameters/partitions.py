@@ -61,16 +61,13 @@ def check_best_effort(needs: Needs) -> None:
     scheduled = {stream.tc for _, stream in needs.streams}
     kinds = {entry.tc: entry.slots for entry in station.keepon.classes}
     known = ", ".join(map(str, kinds))
-    own = [
-        (index, load) for index, load in needs.scenario.best_effort() if load.talker == station.name
-    ]
-    for index, load in own:
+    for index, load in needs.loads:
         if load.tc not in kinds:
             raise ConfigError(
                 f'key `load[{index}].tc` (load "{load.id}") = {load.tc}: must be one of the classes'
                 f' of station "{station.name}" ({known}); add it to station.keepon.classes'
             )
-    wanted = {load.tc: f'load "{load.id}"' for _, load in own}
+    wanted = {load.tc: f'load "{load.id}"' for _, load in needs.loads}
     if needs.scenario.sync.by_ptp:
         wanted.setdefault(needs.scenario.sync.tc, "PTP (sync.tc)")
     for number, entry in enumerate(station.keepon.classes):
@@ -117,11 +114,7 @@ def _reserve(
     if not with_best_effort:
         return kept
     rest = {entry.tc for entry in needs.station.keepon.classes if entry.slots == "rest"}
-    own = [
-        load
-        for _, load in needs.scenario.best_effort()
-        if load.talker == needs.station.name and load.tc in rest
-    ]
+    own = [load for _, load in needs.loads if load.tc in rest]
     # What has no rate of its own takes whatever is there.
     rates = [(load.rate_bps, load.frame_bytes) for load in own if load.kind == "udp"]
     messages = bool(own) or (needs.scenario.sync.by_ptp and needs.scenario.sync.tc in rest)
@@ -207,7 +200,7 @@ def _infeasible(needs: Needs, question: Question, slot_bytes: int, count: int) -
         f"; none of {count} pairs of slot size and partition period will do" if count > 1 else ""
     )
     return InfeasibleError(
-        f'station "{needs.station.name}": with slots of {slot_bytes} bytes'
+        f'station "{needs.name}": with slots of {slot_bytes} bytes'
         f" ({question.slot_ps / PS_PER_NS:.15g} ns) and a "
         f"partition of {question.partition_slots} slots {told}; streams "
         f"{', '.join(streams)}{pairs}",

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from keepon.errors import ConfigError
-from keepon.model.scenario import Scenario, Station, Stream
+from keepon.model.scenario import Load, Scenario, Station, Stream
 from keepon.model.wire import OVERHEAD_BYTES, PS_PER_NS, byte_time_ps, wire_time_ps
 from keepon.planner.parameters import lead, polls, synchronisation
 from keepon.planner.parameters.hardware import Host, Nic, nic_for
@@ -34,11 +34,13 @@ ADVANCE_NS = 100_000
 
 @dataclass(frozen=True)
 class Needs:
-    """A station, what it sends and what it runs on.
+    """A port of a station, what it sends and what it runs on.
 
     Attributes:
+        name: of the port; a station with one port has no other name than that of the station.
         index: of the station in the scenario.
-        streams: with their index in the scenario.
+        streams, loads: that leave by it, with their index in the scenario.
+        beside: streams of the station's other ports, which pass the same host.
         way: how frames get to the driver; None: without txtime.
         budget_ns: how far the clock may be off (station.clock_error_ns); None where PTP does not
             set it.
@@ -49,9 +51,12 @@ class Needs:
 
     scenario: Scenario
     station: Station
+    name: str
     index: int
     rate_bps: int
     streams: tuple[tuple[int, Stream], ...]
+    loads: tuple[tuple[int, Load], ...]
+    beside: tuple[Stream, ...]
     host: Host
     way: lead.HandOver | None
     budget_ns: int | None
@@ -73,7 +78,7 @@ class Needs:
     def wrong(self, key: str, value: object, expectation: str) -> ConfigError:
         """The refusal of a key of this station's keepon table."""
         return ConfigError(
-            f'key `station[{self.index}].keepon.{key}` (station "{self.station.name}") = {value}:'
+            f'key `station[{self.index}].keepon.{key}` (station "{self.name}") = {value}:'
             f" {expectation}"
         )
 
@@ -371,7 +376,7 @@ def check_advances(needs: Needs, choice: Choice) -> None:
     slot_ns = choice.posting.slot_ps / PS_PER_NS
     slots = lead.lead_slots(choice.posting.batch_slots, choice.posting.locked)
     why = (
-        f'station "{needs.station.name}" needs a frame {choice.lead_ns} ns before its txtime'
+        f'station "{needs.name}" needs a frame {choice.lead_ns} ns before its txtime'
         f" ({slots} slots of {slot_ns:.15g} ns that can no longer be changed, and what a poll"
         " leaves open)"
     )
@@ -382,7 +387,7 @@ def check_advances(needs: Needs, choice: Choice) -> None:
     )
     if way.limit_ns is not None and way.limit_ns - way.limited_ns < choice.lead_ns:
         raise ConfigError(
-            f'key `station[{needs.index}].etf_delta_ns` (station "{needs.station.name}") ='
+            f'key `station[{needs.index}].etf_delta_ns` (station "{needs.name}") ='
             f" {way.limit_ns}: must be "
             f"between {choice.lead_ns + way.limited_ns} and 1000000000, as {why} and its host"
             " takes "
@@ -486,7 +491,7 @@ def check_accuracy(needs: Needs, choice: Choice) -> None:
         remedy = f'keepon.clock = "interpolated" or {smaller}'
     value = f'"auto" ({needs.budget_ns})' if stated == "auto" else stated
     raise ConfigError(
-        f'key `station[{needs.index}].clock_error_ns` (station "{needs.station.name}") = {value}:'
+        f'key `station[{needs.index}].clock_error_ns` (station "{needs.name}") = {value}:'
         f' must be between {least_ns} and 1000000000, as its clock, read as "{read}", has a'
         f" granularity of {round(own_ns)} ns{master} (Eq. 4, with half of what stamps of received"
         f" frames vary); state that, or choose {remedy}"

@@ -34,7 +34,7 @@ def lines(
     """Why the station's parameters are what they are.
 
     Args:
-        releases_ns: release of each stream within its period, by id.
+        releases_ns: release of each stream of the station within its period, by id.
         headroom: of the station's part of the plan.
 
     Returns:
@@ -271,11 +271,12 @@ def _waits(
 
 def driver_waits_ns(needs: Needs, releases_ns: dict[str, int]) -> dict[str, int] | None:
     """How long a frame of each stream waits for those before it in the driver at most, without the
-    spread of the host.
+    spread of the host. Those of the station's other ports are counted as if they passed the same.
 
     None: periods repeat together only after too many frames.
     """
-    streams = [stream for _, stream in needs.streams if stream.id in releases_ns]
+    every = (*(stream for _, stream in needs.streams), *needs.beside)
+    streams = [stream for stream in every if stream.id in releases_ns]
     cycle_ns = math.lcm(*(stream.period_ns for stream in streams))
     if sum(cycle_ns // stream.period_ns for stream in streams) > _WAIT_FRAMES_MAX:
         return None
@@ -284,13 +285,14 @@ def driver_waits_ns(needs: Needs, releases_ns: dict[str, int]) -> dict[str, int]
         for stream in streams
         for turn in range(cycle_ns // stream.period_ns)
     )
-    waits = dict.fromkeys((stream.id for stream in streams), 0)
+    waits = {stream.id: 0 for _, stream in needs.streams if stream.id in releases_ns}
     free_ns = -(10**18)
     # Twice round: the second time with what the end of a cycle leaves to the next.
     for lap in (0, cycle_ns):
         for at_ns, name in handed:
             start_ns = max(at_ns + lap, free_ns)
-            waits[name] = max(waits[name], start_ns - at_ns - lap)
+            if name in waits:
+                waits[name] = max(waits[name], start_ns - at_ns - lap)
             free_ns = start_ns + needs.host.occupancy_ns
     return waits
 
