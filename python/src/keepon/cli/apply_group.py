@@ -21,6 +21,7 @@ from keepon.linux.apply.journal import journals
 from keepon.linux.interface import until
 from keepon.model import loading, machinefile
 from keepon.model.plan import read
+from keepon.model.topology import check_single_ports
 
 app = typer.Typer()
 
@@ -87,6 +88,7 @@ def planned_setup(
                 " file the plan was made of"
             )
     document = loading.load(scenario)
+    check_single_ports(document, "keepon apply", str(scenario))
     checked = checked_plan(plan, document, scenario)
     for option, name in (("--iface", iface), ("--keepon-device", keepon)):
         device_name(option, name)

@@ -19,6 +19,7 @@ from keepon.linux.station import vlan_name
 from keepon.model import documents, loading, schemacheck, schemafiles
 from keepon.model.plan import Plan, read
 from keepon.model.scenario import Scenario
+from keepon.model.topology import check_single_ports
 from keepon.planner.verify import problems
 
 READ = "scenario"
@@ -163,6 +164,7 @@ def run(
     chosen = FORMATS[name]
     check_apart("--out", out, source, plan)
     scenario = loading.load(source)
+    check_single_ports(scenario, "keepon export", str(source))
     document = checked_plan(plan, scenario, source)
     (output.check_folder if chosen.is_folder else output.check_file)(out, force)
     try:

@@ -107,23 +107,29 @@ class NodeClock(TypedDict):
     ports: list[Port]
 
 
-class Station(TypedDict):
-    """A station with one link; the last four with driver "keepon"."""
+class StationPort(TypedDict):
+    """What the simulator counts at a station's port; the last four with driver "keepon"."""
 
-    name: str
     nic: Counters
     placeholders: int
     placeholders_discarded: int
     foreign_frames: int
     etf_drops: int
     disturbances: int
-    host_draws: Counters
-    host_tails: Counters
     qdisc: NotRequired[Counters]
     counters: NotRequired[Counters]
     verdicts: NotRequired[Counters]
     clock: NotRequired[dict[str, Any]]
     config: NotRequired[dict[str, Any]]
+
+
+class Station(StationPort):
+    """A station; where it has several links, `ports` has what StationPort has, by name."""
+
+    name: str
+    host_draws: Counters
+    host_tails: Counters
+    ports: NotRequired[dict[str, StationPort]]
 
 
 class Bridge(TypedDict):

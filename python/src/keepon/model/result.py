@@ -286,6 +286,26 @@ class Clock(TypedDict):
 
 
 @with_config(OPEN)
+class PortResult(TypedDict):
+    """Counters of a port over the whole run, in the simulator."""
+
+    underruns: NotRequired[NotNegative]
+    """times the wire ran out of slots, with driver keepon"""
+    suspected_underruns: NotRequired[NotNegative]
+    """times it may have"""
+    placeholders: NotRequired[NotNegative]
+    """slots without a frame"""
+    slots_total: NotRequired[NotNegative]
+    """slots that have passed"""
+    best_effort_bps: NotRequired[NotNegative | None]
+    """frames with FCS of best effort that left by it in the window"""
+    counters: NotRequired[Counts]
+    """of the core"""
+    nic: NotRequired[Counts]
+    """of its NIC"""
+
+
+@with_config(OPEN)
 class StationResult(TypedDict):
     """Counters of a station over the whole run; every target has those that are named."""
 
@@ -305,6 +325,8 @@ class StationResult(TypedDict):
     """of the core, or of the keepon device"""
     nic: NotRequired[Counts]
     """of its NIC"""
+    ports: NotRequired[dict[str, PortResult]]
+    """of a station of several ports, by name; its own counters are their sums then"""
 
 
 @with_config(OPEN)

@@ -18,6 +18,7 @@ from keepon.model.plan import PLAN_SCHEMA, Plan
 from keepon.model.result import Clock, Result, RunResult
 from keepon.model.result import read as read_result
 from keepon.model.scenario import Scenario
+from keepon.model.topology import Topology
 
 _DAMAGED = "the file is damaged or of another version, make it again"
 
@@ -97,6 +98,10 @@ def _problems(run: RunResult, scenario: Scenario) -> _Problems:
         "streams", run["streams"], [stream.id for stream in scenario.stream], _HERE, all_of=True
     )
     yield from _names("stations", run["stations"], stations, _HERE)
+    ports = Topology(scenario).ports
+    for name, station in run["stations"].items():
+        own = [port.name for port in ports.values() if port.station == name]
+        yield from _names(f"stations.{name}.ports", station.get("ports", {}), own, _HERE)
     yield from _names("bridges", run["bridges"], bridges, _HERE)
     yield from _names("loads", run["loads"], [load.id for load in scenario.load], _HERE)
     for name, stream in run["streams"].items():
@@ -114,10 +119,9 @@ def _problems(run: RunResult, scenario: Scenario) -> _Problems:
 def _plan_problems(plan: Plan, scenario: Scenario) -> _Problems:
     """Where a plan has other names than the scenario."""
     streams = {stream.id: stream for stream in scenario.stream}
-    stations = [station.name for station in scenario.station]
     bridges = [bridge.name for bridge in scenario.bridge]
     yield from _names("streams", plan["streams"], streams, _BESIDE, all_of=True)
-    yield from _names("stations", plan["stations"], stations, _BESIDE)
+    yield from _names("stations", plan["stations"], Topology(scenario).ports, _BESIDE)
     yield from _names("bridges", plan["bridges"], bridges, _BESIDE)
     linked = set(
         itertools.chain.from_iterable(

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from keepon.model.plan import Plan, PlannedPort, PlannedStation
 from keepon.model.result import Result
+from keepon.model.topology import port_names
 from keepon.report.axes import Axis
 from keepon.report.panels import STYLES
 
@@ -139,12 +140,17 @@ def _slots(station: PlannedStation, span: int) -> Iterator[Block]:
 
 
 def _rates_bps(result: Result) -> dict[str, int]:
-    """Rate of the link of each station."""
+    """Rate of the link of each port of a station, by the port's name."""
     effective = result["effective"]
+    found: dict[str, list[int]] = {}
+    for link in effective["link"]:
+        for node in link["ends"]:
+            rate_bps = link.get("rate_bps") or effective["defaults"]["rate_bps"]
+            found.setdefault(node, []).append(rate_bps)
     return {
-        node: link.get("rate_bps") or effective["defaults"]["rate_bps"]
-        for link in effective["link"]
-        for node in link["ends"]
+        port: rate_bps
+        for node, rates_bps in found.items()
+        for port, rate_bps in zip(port_names(node, len(rates_bps)), rates_bps, strict=True)
     }
 
 

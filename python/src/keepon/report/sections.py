@@ -6,12 +6,12 @@ PTP's frames, routes, windows.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container
+from collections.abc import Container, Iterator
 from typing import Any
 
 from keepon.model import outcomes
 from keepon.model.plan import Plan
-from keepon.model.result import Result, StreamResult
+from keepon.model.result import PortResult, Result, RunResult, StationResult, StreamResult
 from keepon.report import origin
 from keepon.report.grids import ROWS_MAX, Cell, Column, Grid, cells
 from keepon.report.verdict import SIGNS
@@ -230,6 +230,12 @@ def loads(result: Result) -> Grid:
     return grid
 
 
+def _ports(run: RunResult) -> Iterator[tuple[str, StationResult | PortResult]]:
+    """Stations of a run; of those with several ports, the ports."""
+    for name, entry in run["stations"].items():
+        yield from entry.get("ports", {name: entry}).items()
+
+
 def stations(result: Result) -> Grid:
     """Talkers and what their wires carried."""
     grid = Grid(
@@ -241,7 +247,7 @@ def stations(result: Result) -> Grid:
         ],
     )  # fmt: skip
     for run in result["runs"]:
-        for name, entry in run["stations"].items():
+        for name, entry in _ports(run):
             rate = entry.get("best_effort_bps")
             slots = entry.get("slots_total", 0)
             if not slots and not rate:

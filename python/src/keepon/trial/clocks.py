@@ -17,6 +17,7 @@ from keepon.measure.due import run_ns
 from keepon.measure.statistics import IntArray
 from keepon.model.plan import Plan, empty
 from keepon.model.scenario import BRIDGE_CLOCK_ERROR_NS, Scenario
+from keepon.model.topology import Topology
 from keepon.targets.sim.build import Build
 
 NAMED_MAX = 4
@@ -40,8 +41,14 @@ def stated_ns(scenario: Scenario, plan: Plan) -> dict[str, int]:
     are used.
     """
     talkers = {stream.talker for stream in scenario.stream}
+    # The ports of a station have one driver.
+    drivers = {
+        port.station: plan["stations"][port.name]["driver"]
+        for port in Topology(scenario).ports.values()
+        if port.station in talkers
+    }
     found = {
-        station.name: scenario.clock_error_ns(station, plan["stations"][station.name]["driver"])
+        station.name: scenario.clock_error_ns(station, drivers[station.name])
         for station in scenario.station
         if station.name in talkers
     }

@@ -185,7 +185,8 @@ def _late_talkers(scenario: Scenario, document: RunResult) -> dict[str, int]:
     for stream in scenario.stream:
         entry, station = document["streams"][stream.id], document["stations"][stream.talker]
         if scenario.station_named(stream.talker).driver == "launchtime":
-            count = station["nic"]["late_launches"]
+            ports = [*station.get("ports", {}).values()] or [station]
+            count = sum(port["nic"]["late_launches"] for port in ports)
         else:
             count = found.get(stream.talker, 0) + sum(
                 entry["verdicts"].get(name, 0) for name in ("moved", "late")

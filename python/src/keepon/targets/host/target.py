@@ -26,6 +26,7 @@ from keepon.model.qdiscs.stations import check_real
 from keepon.model.result import RunParts, StationResult, StreamResult
 from keepon.model.scenario import START_NS, Scenario, Stream
 from keepon.model.tools import Listen, Talk
+from keepon.model.topology import check_single_ports
 from keepon.targets import packets
 from keepon.targets.host import observations
 from keepon.targets.host.observations import Clocks
@@ -64,6 +65,7 @@ def check_supported(scenario: Scenario) -> None:
             f"key `duration_s` = {scenario.duration_s}: with `warmup_s` it must be at most"
             f" {DURATION_S_MAX:g} s for target host; use --duration"
         )
+    check_single_ports(scenario, "target host")
     if scenario.sync.mode == "gptp":
         bridges = {bridge.name for bridge in scenario.bridge}
         if scenario.sync.grandmaster in bridges:

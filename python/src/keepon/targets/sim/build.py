@@ -52,8 +52,10 @@ class Build:
         self.simulation: Simulation = module.Simulation(seed, self.epoch_ns)
         self.nodes: dict[str, int] = {}
         self.sources: dict[str, list[Sourced]] = {}
+        self.topology = topology = Topology(scenario)
         for station in scenario.station:
-            spec, sources = station_spec(scenario, station, run, plan)
+            ports = [port.name for port in topology.ports_of(station.name)]
+            spec, sources = station_spec(scenario, station, run, plan, ports)
             self.nodes[station.name] = self.simulation.add_station(station.name, spec)
             self.sources[f"{station.name} ({spec['driver']})"] = sources
         for bridge in scenario.bridge:
@@ -61,7 +63,6 @@ class Build:
                 bridge.name, timesync.bridge_spec(scenario, bridge)
             )
         self.sources.update(timesync.bridge_sources(scenario))
-        topology = Topology(scenario)
         for link in scenario.link:
             there, back = (
                 topology.wires[ends[0], ends[1]] for ends in (link.ends, link.ends[::-1])
@@ -87,22 +88,21 @@ class Build:
                     )
         self.start_ns = talk_start_ns(scenario, plan)
         self.streams = {stream.id: self._add_stream(stream) for stream in scenario.stream}
-        self.loads = {load.id: self._add_load(load.id, topology) for load in scenario.load}
+        self.loads = {load.id: self._add_load(load.id) for load in scenario.load}
         if scenario.sync.by_ptp:
             self.simulation.set_sync(timesync.sync_spec(scenario, self.nodes))
         driven = {station.name: scenario.driver_of(station, run) for station in scenario.station}
         tested = {station.name for station in scenario.station if station.driver == "under-test"}
         for fault in scenario.fault:
-            if (
-                fault.kind == "poll-stall"
-                and fault.node in tested
-                and driven[fault.node] != "keepon"
-            ):
+            struck = topology.ports.get(fault.node)
+            node = fault.node if struck is None else struck.station
+            if fault.kind == "poll-stall" and node in tested and driven[node] != "keepon":
                 continue  # only keepon polls; the fault concerns the station in its other runs
             if fault.kind == "master-change":
                 continue  # a part of sync_spec()
+            number = 0 if struck is None else topology.ports_of(node).index(struck)
             self.simulation.add_fault(
-                fault.kind, self.nodes[fault.node], round(fault.at_s * 1e9), fault.value_ns
+                fault.kind, self.nodes[node], round(fault.at_s * 1e9), fault.value_ns, number
             )
 
     def _add_stream(self, stream: Stream) -> int:
@@ -125,9 +125,9 @@ class Build:
         }
         return self.simulation.add_stream(spec)
 
-    def _add_load(self, name: str, topology: Topology) -> int:
+    def _add_load(self, name: str) -> int:
         load = next(entry for entry in self.scenario.load if entry.id == name)
-        way = topology.shortest(load.talker, load.listener)
+        way = self.topology.shortest(load.talker, load.listener)
         spec: LoadSpec = {
             "id": load.id,
             "talker": self.nodes[load.talker],

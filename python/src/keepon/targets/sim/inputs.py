@@ -90,6 +90,12 @@ class QdiscSpec(TypedDict):
     taprio: NotRequired[TaprioSpec]
 
 
+class PortSpec(TypedDict):
+    """What one port of a station of several has of its own."""
+
+    keepon: KeeponSpec
+
+
 class StationSpec(TypedDict):
     """A station; `host` by the name of the stage."""
 
@@ -110,6 +116,7 @@ class StationSpec(TypedDict):
     cpu: NotRequired[CpuSpec]
     keepon: NotRequired[KeeponSpec]
     qdisc: NotRequired[QdiscSpec]
+    ports: NotRequired[list[PortSpec]]
 
 
 class PtpSpec(TypedDict, total=False):

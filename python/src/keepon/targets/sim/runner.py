@@ -20,6 +20,7 @@ from keepon.measure.results import FrameArrays
 from keepon.measure.series import delay_distribution, delay_series
 from keepon.measure.simulated import Bridge as RawBridge
 from keepon.measure.simulated import LoadFlow
+from keepon.measure.simulated import StationPort as RawPort
 from keepon.measure.tcp import tcp_result
 from keepon.model import outcomes
 from keepon.model.hosts import Sourced
@@ -149,7 +150,7 @@ def _stream_document(
     document["delay_series"] = delay_series(frames, window_ns[0])
     document["delay_distribution"] = delay_distribution(frames)
     if padded:
-        station = plan["stations"][stream.talker]
+        station = plan["stations"][build.topology.port_of(stream).name]
         document["slots"] = results.slips(frames, station["slot_time_ps"], station["preamble_ps"])
     return frames, document
 
@@ -182,24 +183,42 @@ def _plain(value: Any) -> Any:
 
 def _station_document(build: Build, name: str, window_s: float) -> StationResult:
     """A station's counters, those of every target first; slots_total counts what the index has
-    passed.
+    passed. With several ports they are the sums, and each port's are in `ports`.
 
     best_effort_bps is what its loads sent in the window, frames with FCS; what the plan leaves to
     them stands in the plan (`headroom`).
     """
     raw = build.simulation.station(build.nodes[name])
+    if "ports" not in raw:
+        document = _port_document(build, name, raw, window_s)
+        return cast(StationResult, {**document, "clock": {}, **_plain(raw)})
+    ports = {
+        port: {**_port_document(build, port, own, window_s), **_plain(own)}
+        for port, own in raw["ports"].items()
+    }
+    sums = {key: sum(port[key] for port in ports.values()) for key in _SUMMED}
+    return cast(StationResult, {**sums, "clock": {}, **_plain(raw), "ports": ports})
+
+
+_SUMMED = ("underruns", "suspected_underruns", "placeholders", "slots_total", "best_effort_bps")
+
+
+def _port_document(build: Build, name: str, raw: RawPort, window_s: float) -> dict[str, int]:
+    """What every target counts, of one port."""
     counters = raw.get("counters", {})
-    loads = [build.loads[load.id] for load in build.scenario.load if load.talker == name]
+    loads = [
+        build.loads[load.id]
+        for index, load in build.topology.loads[name]
+        if load is build.scenario.load[index]
+    ]
     sent_bytes = sum(build.simulation.load(number)["window_sent_bytes"] for number in loads)
-    document: StationResult = {
+    return {
         "underruns": counters.get("underruns", 0),
         "suspected_underruns": counters.get("suspected_underruns", 0),
         "placeholders": raw["placeholders"],
         "slots_total": counters.get("slots_completed", 0),
         "best_effort_bps": round(sent_bytes * 8 / window_s),
-        "clock": {},
     }
-    return cast(StationResult, {**document, **_plain(raw)})
 
 
 def _bridge_document(raw: RawBridge, nodes: dict[str, int]) -> BridgeResult:

@@ -85,13 +85,50 @@ def cpu_spec(station: Station) -> tuple[CpuSpec | None, list[Sourced]]:
     return spec, used
 
 
+def keepon_spec(station: Station, planned: PlannedStation) -> KeeponSpec:
+    """A port with driver "keepon"."""
+    options = station.keepon
+    spec: KeeponSpec = {
+        "mode": planned["mode"],
+        "slot_bytes": planned["slot_bytes"],
+        "ring_slots": planned["ring_slots"],
+        "partition": planned["allowed"],
+        "batch_slots": planned["batch_slots"],
+        "depth_slots": planned["depth_slots"],
+        "trim_down_bytes": options.trim_down_bytes,
+        "trim_up_bytes": options.trim_up_bytes,
+        "trim": options.trim,
+        "clock": options.clock
+        if planned["mode"] != "paper" or options.clock == "dual"
+        else "counter",
+        "placeholder": planned["placeholder"],
+        "poll_overhead_ns": planned["poll_overhead_ns"],
+        "prebuffer_frames": options.prebuffer_frames,
+        "dither": options.dither,
+        "classes": _classes(planned, options.mode == "paper"),
+    }
+    if options.clock == "dual":
+        spec["merge"] = options.merge
+        if options.tau_ns != "auto":
+            spec["tau_ns"] = options.tau_ns
+    if options.tolerance_ns != "auto":
+        spec["tolerance_ns"] = options.tolerance_ns
+    return spec
+
+
 def station_spec(
     scenario: Scenario,
     station: Station,
     run: str,
     plan: Plan,
+    ports: list[str],
 ) -> tuple[StationSpec, list[Sourced]]:
-    """What the simulator is told of a station, and the sources of its host's numbers."""
+    """What the simulator is told of a station, and the sources of its host's numbers.
+
+    Args:
+        scenario, station, run, plan: whose, and in which run.
+        ports: names of the station's ports, one at least.
+    """
     driver = scenario.driver_of(station, run)
     stages, sources = host_of(station.host, driver, scenario.host_tail_scale)
     # Neither other driver orders frames by txtime: ETF is the conventional driver's timing control
@@ -142,32 +179,8 @@ def station_spec(
             spec["egress_latency_ns"] = synchronised["egress_latency_ns"]
         sources = [*sources, *used]
     if driver == "keepon":
-        planned = plan["stations"][station.name]
-        options = station.keepon
-        own: KeeponSpec = {
-            "mode": planned["mode"],
-            "slot_bytes": planned["slot_bytes"],
-            "ring_slots": planned["ring_slots"],
-            "partition": planned["allowed"],
-            "batch_slots": planned["batch_slots"],
-            "depth_slots": planned["depth_slots"],
-            "trim_down_bytes": options.trim_down_bytes,
-            "trim_up_bytes": options.trim_up_bytes,
-            "trim": options.trim,
-            "clock": options.clock
-            if planned["mode"] != "paper" or options.clock == "dual"
-            else "counter",
-            "placeholder": planned["placeholder"],
-            "poll_overhead_ns": planned["poll_overhead_ns"],
-            "prebuffer_frames": options.prebuffer_frames,
-            "dither": options.dither,
-            "classes": _classes(planned, options.mode == "paper"),
-        }
-        if options.clock == "dual":
-            own["merge"] = options.merge
-            if options.tau_ns != "auto":
-                own["tau_ns"] = options.tau_ns
-        if options.tolerance_ns != "auto":
-            own["tolerance_ns"] = options.tolerance_ns
-        spec["keepon"] = own
+        slots = [keepon_spec(station, plan["stations"][port]) for port in ports]
+        spec["keepon"] = slots[0]
+        if len(slots) > 1:
+            spec["ports"] = [{"keepon": own} for own in slots]
     return spec, sources

@@ -30,7 +30,7 @@ from keepon.model.result import (
 )
 from keepon.model.scenario import START_NS, Scenario
 from keepon.model.tools import Listen, Talk
-from keepon.model.topology import Topology
+from keepon.model.topology import Topology, check_single_ports
 from keepon.targets import packets
 from keepon.targets.measured import measured_stream
 from keepon.targets.runs import Outcome, Progress, Run, result_document
@@ -68,6 +68,7 @@ def check_supported(scenario: Scenario) -> None:
             f"key `duration_s` = {scenario.duration_s}: with `warmup_s` it must be at most"
             f" {DURATION_S_MAX:g} s for target vm; use --duration"
         )
+    check_single_ports(scenario, "target vm")
     if scenario.sync.mode not in ("ideal", "none"):
         raise ConfigError(
             f'key `sync.mode` = "{scenario.sync.mode}": must be "ideal" or "none" for target vm yet'
