@@ -22,7 +22,7 @@ from keepon.studies.spread import Spread, read
 from keepon.studies.study import run as run_study
 
 LATE = '\n[[fault]]\nkind = "late-submit"\nnode = "talker"\nat_s = 0.35\nvalue_ns = 900_000\n'
-NAMES = ("habitat", "robot-cell", "gptp", "three-stations", "late", "nothing", "long")
+NAMES = ("habitat", "robot-cell", "gptp", "gateway", "three-stations", "late", "nothing", "long")
 WIDTHS = (400, 500, 640, 800, 1000, 1200, 1400, 1600, 1920)
 
 # Contrast of WCAG 2.1, of every element that has a text of its own and is seen.

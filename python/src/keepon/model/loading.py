@@ -20,6 +20,7 @@ from keepon.model.hosts import HOSTS
 from keepon.model.qdiscs import scenarios as qdiscs
 from keepon.model.scenario import SCENARIO_SCHEMA, Scenario
 from keepon.model.slotting import misfit
+from keepon.model.topology import Topology, port_names
 from keepon.model.wire import byte_time_ps
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -350,15 +351,30 @@ def _links(source: str, scenario: Scenario, nodes: list[str]) -> dict[str, list[
             ) from None
         neighbours[first].append(second)
         neighbours[second].append(first)
-    for index, station in enumerate(scenario.station):
-        if len(neighbours[station.name]) > 1:
-            raise problem(
-                source,
-                f"station[{index}].name",
-                station.name,
-                "has more than one link; a station has one port, use a bridge",
-            )
+    _ports(source, scenario, neighbours)
     return neighbours
+
+
+def _ports(source: str, scenario: Scenario, neighbours: dict[str, list[str]]) -> None:
+    """No node is called like a port of a station, which has the station's name and a number."""
+    for station in scenario.station:
+        for name in port_names(station.name, len(neighbours[station.name])):
+            if name != station.name and name in neighbours:
+                raise problem(
+                    source,
+                    f"{_place(scenario, name)}.name",
+                    name,
+                    f'is what a port of station "{station.name}" is called, which has'
+                    f" {len(neighbours[station.name])} links; rename one of the two",
+                )
+
+
+def _place(scenario: Scenario, name: str) -> str:
+    """Where a node stands in the file."""
+    stations = [station.name for station in scenario.station]
+    if name in stations:
+        return f"station[{stations.index(name)}]"
+    return f"bridge[{[bridge.name for bridge in scenario.bridge].index(name)}]"
 
 
 def _reachable(neighbours: dict[str, list[str]], bridges: set[str], start: str) -> set[str]:
@@ -417,7 +433,27 @@ def _streams(source: str, scenario: Scenario, neighbours: dict[str, list[str]]) 
                         f'"{here}" and "{there}" are not linked (hop {number}); list the bridges in'
                         " order",
                     )
+        if len(neighbours[stream.talker]) > 1:
+            _one_port(source, scenario, index)
         _slots(source, scenario, index)
+
+
+def _one_port(source: str, scenario: Scenario, index: int) -> None:
+    """A frame leaves by one port of its talker, and all listeners are beyond it."""
+    stream, topology = scenario.stream[index], Topology(scenario)
+    port = topology.port_of(stream)
+    for number, listener in enumerate(stream.listeners):
+        try:
+            topology.shortest(stream.talker, listener, port.peer)
+        except KeyError:
+            raise problem(
+                source,
+                f'stream[{index}].listeners[{number}] (stream "{stream.id}")',
+                listener,
+                f'is not beyond port "{port.name}" of talker "{stream.talker}", by which the'
+                f' stream leaves, as the way to "{stream.listeners[0]}" begins there; make a stream'
+                " of its own for it, or choose another route",
+            ) from None
 
 
 def _slots(source: str, scenario: Scenario, index: int) -> None:
@@ -485,6 +521,7 @@ def _sync(source: str, scenario: Scenario, nodes: list[str]) -> None:
                 f"must be at least {least_ns}, half of the asymmetry of the links on the way to its"
                 ' clock; state more or "auto"',
             )
+        _one_clock(source, scenario, index)
         if station.driver not in ("keepon", "under-test"):
             continue
         if sync.tc not in [entry.tc for entry in station.keepon.classes]:
@@ -495,6 +532,61 @@ def _sync(source: str, scenario: Scenario, nodes: list[str]) -> None:
                 f"must have class {sync.tc}, in which PTP frames are sent; add it or change"
                 " sync.tc",
             )
+
+
+def _one_clock(source: str, scenario: Scenario, index: int) -> None:
+    """PTP sets one clock of a station, and each NIC with launch times or slots has one."""
+    sync, station = scenario.sync, scenario.station[index]
+    links = sum(station.name in link.ends for link in scenario.link)
+    if links < 2:
+        return
+    if station.driver != "standard":
+        raise problem(
+            source,
+            f'station[{index}].driver (station "{station.name}")',
+            station.driver,
+            f'must be "standard" with {links} links and sync.mode = "{sync.mode}", as every other'
+            " driver has a clock in each NIC and PTP sets one of a station; choose it, one link, or"
+            ' sync.mode "ideal"',
+        )
+    masters = [sync.grandmaster, *(entry.grandmaster for entry in sync.domains)]
+    masters += [fault.node for fault in scenario.fault if fault.kind == "master-change"]
+    if sync.mode == "ptp" and station.name in masters:
+        raise problem(
+            source,
+            f"station[{index}].name",
+            station.name,
+            f'has {links} links, and the Sync of a grandmaster leaves by one with sync.mode "ptp";'
+            ' name another station, or use "gptp"',
+        )
+
+
+_PORT_FAULTS = ("poll-stall", "link-down", "wire-pause")
+"""Faults that strike a port and not its station."""
+
+
+def _faults(source: str, scenario: Scenario, neighbours: dict[str, list[str]]) -> None:
+    """Faults happen to nodes; those of ports to a port, where a station has several."""
+    ports = {
+        station.name: port_names(station.name, len(neighbours[station.name]))
+        for station in scenario.station
+        if len(neighbours[station.name]) > 1
+    }
+    of_ports = [name for names in ports.values() for name in names]
+    for index, fault in enumerate(scenario.fault):
+        key = f"fault[{index}].node"
+        if fault.kind not in _PORT_FAULTS:
+            _node(source, key, fault.node, list(neighbours))
+        elif fault.node not in of_ports:
+            _node(source, key, fault.node, [*neighbours, *of_ports])
+            if fault.node in ports:
+                raise problem(
+                    source,
+                    key,
+                    fault.node,
+                    f"has {len(ports[fault.node])} ports, and {fault.kind} is of one; name"
+                    f" {' or '.join(ports[fault.node])}",
+                )
 
 
 def check(scenario: Scenario, source: str) -> None:
@@ -556,8 +648,7 @@ def check(scenario: Scenario, source: str) -> None:
                 load.listener,
                 f'is not connected to talker "{load.talker}"; add a [[link]]',
             )
-    for index, fault in enumerate(scenario.fault):
-        _node(source, f"fault[{index}].node", fault.node, nodes)
+    _faults(source, scenario, neighbours)
     for index, station in enumerate(scenario.station):
         if not neighbours[station.name]:
             raise problem(

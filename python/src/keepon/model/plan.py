@@ -93,7 +93,8 @@ _SLOTTED = (
 
 @with_config(together(_SLOTTED))
 class PlannedStation(TypedDict):
-    """A talker. Only `driver` and `streams` are there where nothing is slotted."""
+    """A port of a talker; most have one. Only `driver` and `streams` are there where nothing is
+    slotted."""
 
     driver: Literal["keepon", "standard", "launchtime"]
     """what the plan is made for"""
@@ -305,7 +306,8 @@ class Draft(TypedDict):
     method: str
     """how it was found"""
     stations: dict[str, PlannedStation]
-    """talkers by name"""
+    """talkers by name; of one with several ports the ports, `NAME.0`, `NAME.1` ... in the order of
+    its links"""
     bridges: dict[str, PlannedBridge]
     """bridges by name"""
     streams: dict[str, PlannedStream]

@@ -83,7 +83,8 @@ class Stream(Table):
     talker: Annotated[str, Name()]
     """Station that sends it."""
     listeners: Annotated[list[str], NameList(1, 256)]
-    """Stations that receive it, the talker not among them."""
+    """Stations that receive it, the talker not among them; on all their ports. Of a talker with
+    several ports all must be beyond the one that it leaves by (`route`)."""
     period_ns: Annotated[int, Whole(1_000, 10 * SECOND_NS)]
     """Time in ns from one frame to the next; with driver keepon in mode "phase-locked" a multiple
     of the slot time."""
@@ -114,7 +115,9 @@ class Stream(Table):
     of driver launchtime, it is what its ETF and host need, rounded up to 50 us."""
     route: Annotated[Any, NameList(0, 64, words=("auto",))] = "auto"
     """Bridges on the way to the first listener, in order; [] for a direct link. "auto": the plan
-    chooses among the shortest ways (`planner.routes`)."""
+    chooses among the shortest ways (`planner.routes`). A talker with several ports sends by the one
+    that this way begins at; with "auto" the shortest does, of equal ones that whose link is listed
+    first."""
     redundancy: Annotated[int, Whole(1, 2)] = 1
     """Disjoint ways at once. 2 is refused by this version: it plans no redundant routes."""
 
@@ -124,7 +127,7 @@ START_NS = 10_000_000
 
 
 class Load(Table):
-    """Best-effort traffic, on the shortest way."""
+    """Best-effort traffic, on the shortest way, by the port of the talker that leads there."""
 
     id: Annotated[str, Name()]
     """Name, unlike that of every other stream and load."""
@@ -178,7 +181,8 @@ class Fault(Table):
     station that has `host.cores`, also "cpu-stall"; with `sync.mode` "ptp" or "gptp" also
     "lost-sync" and "master-change", not in target vm. Target host makes "late-submit" only."""
     node: Annotated[str, Name()]
-    """Node it happens to: a station; of "lost-sync" and "master-change" also a bridge."""
+    """Node it happens to: a station; of "lost-sync" and "master-change" also a bridge. Of
+    "poll-stall", "link-down" and "wire-pause" a port (`NAME.0`), where the station has several."""
     value_ns: Annotated[int, Whole(-(2**62), 2**62)] = 0
     """For how long, or by how much, in ns; only a "clock-step" may be negative, and "wire-pause"
     is at most 1000 s. "master-change" does not use it."""
@@ -234,7 +238,7 @@ class Scenario(Table):
     bridge: list[Bridge] = Field(default_factory=list)
     """Bridges between them."""
     link: list[Link] = Field(default_factory=list)
-    """Links; every station needs one."""
+    """Links; every station needs one, and may have several."""
     stream: list[Stream] = Field(default_factory=list)
     """Scheduled streams, of one frame a period."""
     load: list[Load] = Field(default_factory=list)

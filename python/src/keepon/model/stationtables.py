@@ -183,10 +183,14 @@ class KeeponOptions(Table):
 
 
 class Station(Table):
-    """An end station: one port, one driver, one host."""
+    """An end station: one driver, one host, and a port for each of its links.
+
+    With several ports what its tables say holds for each of them.
+    """
 
     name: Annotated[str, Name()]
-    """Name, unlike that of every other node."""
+    """Name, unlike that of every other node, and of every port of a station with several links
+    (`NAME.0`, `NAME.1` ...)."""
     driver: Literal["keepon", "standard", "launchtime", "under-test"] = "keepon"
     """"keepon"; "standard", an ordinary driver, with ETF in front; "launchtime", a NIC that starts
     frames at their txtimes to 32 ns (keepon.granularity); "under-test", the drivers of [compare]
