@@ -173,18 +173,41 @@ def test_an_installation_that_is_killed_can_be_taken_away_and_made_again(tmp_pat
     assert subprocess.run(words, check=True, capture_output=True).returncode == 0
 
 
+def test_a_folder_that_was_put_elsewhere_is_left_there(tmp_path: Path) -> None:
+    where = ("--destdir", tmp_path)
+    assert install(*where, "modules", "units").returncode == 0
+    folder, kept = tmp_path / f"usr/local/src/keepon-{__version__}", tmp_path / "kept"
+    folder.rename(kept)
+    folder.symlink_to(kept)
+    assert install(*where, "modules").returncode == 0
+    assert (kept / "Makefile").is_file() and not folder.is_symlink()
+    assert install(*where, "--uninstall").returncode == 0
+    assert (kept / "Makefile").is_file() and not folder.exists()
+
+
 def test_what_cannot_be_taken_away_is_told_and_can_be_later(tmp_path: Path) -> None:
     where = ("--destdir", tmp_path)
     assert install(*where, "modules", "units").returncode == 0
-    folder = tmp_path / f"usr/local/src/keepon-{__version__}"
-    folder.rename(tmp_path / "kept")
-    folder.symlink_to(tmp_path / "kept")  # which is not taken away as a folder
+    unit = tmp_path / "usr/local/lib/systemd/system/keepon@.service"
+    unit.unlink()
+    (unit / "in the way").mkdir(parents=True)
     done = install(*where, "--uninstall")
     assert done.returncode == 3 and "keepon: install: " in done.stderr
-    folder.unlink()
-    (tmp_path / "kept").rename(folder)
+    (unit / "in the way").rmdir()
+    unit.rmdir()
     assert install(*where, "--uninstall").returncode == 0
     assert files(tmp_path) == set()
+
+
+@pytest.mark.parametrize("link", ["/lib/systemd/system", "../../../../lib/systemd/system"])
+def test_a_unit_is_known_by_whatever_way_its_link_goes(tmp_path: Path, link: str) -> None:
+    where = ("--destdir", tmp_path, "--prefix", "/usr")
+    assert install(*where, "units").returncode == 0
+    (tmp_path / "lib").symlink_to("usr/lib")
+    wanted = tmp_path / "etc/systemd/system/multi-user.target.wants/keepon@cell.service"
+    wanted.parent.mkdir(parents=True)
+    wanted.symlink_to(f"{link}/keepon@.service")
+    assert install(*where, "--uninstall").returncode == 3
 
 
 def test_units_of_another_prefix_do_not_count(tmp_path: Path) -> None:

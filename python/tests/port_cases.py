@@ -1,13 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Scenarios with stations of several ports, as text."""
+"""Scenarios with stations of several ports, as text; and what becomes of them."""
 
 from __future__ import annotations
 
 import itertools
+import subprocess
+import sys
 from typing import Any
 
 from keepon.model import loading
+from keepon.model.plan import Plan
 from keepon.model.scenario import Scenario
+from keepon.planner import plan as make_plan
+from keepon.planner.verify import verify
+from keepon.targets.sim.build import Build
+from keepon.targets.sim.refusals import check_supported
+from keepon.targets.sim.runner import simulate_build
 
 
 def value(entry: Any) -> str:
@@ -69,3 +77,26 @@ def ring(*more: str, head: str = "") -> Scenario:
     parts += [link(one, other) for one, other in itertools.pairwise([*names, "b0"])]
     parts += [link("a", "b0"), link("c", "b1"), link("e", "b2")]
     return scenario_of(*parts, *more, head=head)
+
+
+def run_keepon(*words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "keepon", *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def planned(scenario: Scenario) -> Plan:
+    plan = make_plan(scenario)
+    assert plan["status"] == "feasible", plan.get("why")
+    return verify(scenario, plan)
+
+
+def ran(scenario: Scenario, plan: Plan | None = None) -> tuple[Build, dict[str, Any]]:
+    check_supported(scenario)
+    build, run = simulate_build(scenario, plan or planned(scenario), scenario.drivers()[0], 1)
+    return build, dict(run.document)
+
+
+def left_by_port(build: Build, result: dict[str, Any], name: str) -> list[int]:
+    """Frames that left by each port, as the ports' NICs have counted them."""
+    ports = result["stations"][name]["ports"]
+    return [ports[port.name]["nic"]["frames"] for port in build.topology.ports_of(name)]

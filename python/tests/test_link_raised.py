@@ -41,6 +41,7 @@ def did(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(raised, "holding", lambda card: nullcontext())
     monkeypatch.setattr(raised, "guarded", inline)
     monkeypatch.setattr(raised, "leases_s", lambda card: {})
+    monkeypatch.setattr(raised, "groups", lambda card: [])
     monkeypatch.setattr(raised, "cut_off", lambda card, name: "")
     numbers = SimpleNamespace(if_nametoindex=lambda name: 7, if_indextoname=lambda number: "rt0")
     monkeypatch.setattr(raised, "socket", numbers)
@@ -121,6 +122,18 @@ def test_ipv6_that_finds_no_room_is_told(did: list[str], monkeypatch: pytest.Mon
         "; but IPv6 of eth0 is cut off meanwhile, which needs slots of 1318 bytes or more"
     )
     assert json.loads(raised.up("rt0", 30, True))["cut_off"] == "IPv6"
+
+
+def test_groups_that_are_not_heard_are_told(
+    did: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(raised, "answers", lambda client: True)
+    monkeypatch.setattr(raised, "groups", lambda card: ["239.1.2.3"])
+    assert raised.up("rt0", 30, False).endswith(
+        "; but groups joined on eth0 are not heard there meanwhile, 239.1.2.3: have them joined on"
+        " rt0"
+    )
+    assert json.loads(raised.up("rt0", 30, True))["groups"] == ["239.1.2.3"]
 
 
 def test_that_nothing_has_slots_by_default_is_told(

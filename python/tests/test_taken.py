@@ -570,3 +570,23 @@ for accepted in 1, 2:
         "1",
         "taken 1",
     ]
+
+
+def test_groups_that_programs_have_joined_are_known() -> None:
+    script = """
+import socket, struct
+from keepon.linux import taken
+
+print(taken.groups("card"))
+index = socket.if_nametoindex("card")
+four = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+four.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP,
+                struct.pack("=4s4si", socket.inet_aton("239.1.2.3"), bytes(4), index))
+six = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+six.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_JOIN_GROUP,
+               socket.inet_pton(socket.AF_INET6, "ff05::77") + struct.pack("=i", index))
+print(taken.groups("card"))
+print(taken.groups("tun"))
+"""
+    said = python_apart(f"{AT_ONCE}{BEHIND}{RUN}", script).stdout.splitlines()
+    assert said == ["[]", "['239.1.2.3', 'ff05::77']", "[]"]

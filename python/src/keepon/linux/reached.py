@@ -40,7 +40,8 @@ def questions(nic: str, has_ipv6: bool) -> list[str]:
     addresses of a card and from none, for each mark and type of service that a rule or route knows.
     """
     (link,) = json.loads(ip("-json", "addr", "show", "dev", nic))
-    marks = sorted(set(re.findall(r"fwmark (0x[0-9a-f]+)", ip("rule", "show"))))
+    rules = ip("rule", "show") + (ip("-6", "rule", "show") if has_ipv6 else "")
+    marks = sorted(set(re.findall(r"fwmark (0x[0-9a-f]+)", rules)))
     found: dict[str, None] = {}
     for family in ("inet", "inet6") if has_ipv6 else ("inet",):
         six = family == "inet6"

@@ -10,6 +10,7 @@ before what.
 from __future__ import annotations
 
 import json
+import socket
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from keepon.errors import EnvironmentProblemError, shell_word
-from keepon.linux import carried, reached, routes
+from keepon.linux import carried, firewall, reached, routes
 from keepon.linux.interface import ip
 from keepon.linux.losses import above
 
@@ -33,6 +34,8 @@ LENT_METRIC = 0x6B706E
 """Of addresses that the link has of its card, which make no route: by it they are told from those
 that somebody gave the link itself.
 """
+EVERYWHERE = ("224.0.0.1", "ff01::", "ff02::1")
+"""How the groups begin that the kernel joins itself: all nodes, and those of addresses."""
 PREFERENCES = ("high", "medium", "low")
 """Of routers that advertise themselves (RFC 4191)."""
 
@@ -54,6 +57,7 @@ def check_alone(nic: str, device: str) -> None:
             f"{nic} has {', '.join(built)} built on it, whose frames would be lost: take that away,"
             " and build it on the keepon link"
         )
+    firewall.check_twins(nic, device)
 
 
 def take_routes(nic: str, device: str) -> None:
@@ -141,6 +145,26 @@ def cut_off(nic: str, device: str) -> str:
     if above["mtu"] < IPV4_MTU_MIN:
         return "IP" if beyond else ""
     return "IPv6" if above["mtu"] < IPV6_MTU_MIN and "inet6" in beyond else ""
+
+
+def groups(nic: str) -> list[str]:
+    """Groups of multicast that programs have joined on a card, beside those of every device."""
+    found = []
+    device = ""
+    for line in _lines("/proc/net/igmp")[1:]:
+        words = line.split()
+        if not line[:1].isspace():
+            device = words[1]
+        elif device == nic:
+            found.append(socket.inet_ntoa(bytes.fromhex(words[0])[::-1]))
+    for words in map(str.split, _lines("/proc/net/igmp6")):
+        if words[1] == nic:
+            found.append(socket.inet_ntop(socket.AF_INET6, bytes.fromhex(words[2])))
+    return [each for each in found if not each.startswith(EVERYWHERE)]
+
+
+def _lines(path: str) -> list[str]:
+    return Path(path).read_text().splitlines() if Path(path).exists() else []
 
 
 def leases_s(nic: str) -> dict[str, int]:

@@ -16,7 +16,7 @@ from keepon.linux.guarded import guarded
 from keepon.linux.hold import holding
 from keepon.linux.interface import ROLLBACK_MAX_S, answers, client_over, has_carrier, ip, until
 from keepon.linux.link.commands import masks
-from keepon.linux.taken import check_alone, cut_off, give_back, leases_s, take_routes
+from keepon.linux.taken import check_alone, cut_off, give_back, groups, leases_s, take_routes
 
 BACK_S = 30.0
 CARRIER_WAIT_S = 15.0
@@ -92,6 +92,7 @@ def _up(name: str, card: str, back_s: float, as_json: bool) -> str:
         )
 
     number = socket.if_nametoindex(name)
+    joined = groups(card)
 
     def work() -> str:
         ip("link", "set", "dev", name, "up")
@@ -116,6 +117,7 @@ def _up(name: str, card: str, back_s: float, as_json: bool) -> str:
     still, leases, lost, without_slots = json.loads(guarded(work, back, f"{name} is down again"))
     if as_json:
         told = {"ifname": name, "card": card, "client": client, "leases_s": leases}
+        told["groups"] = joined
         return json.dumps({**told, "cut_off": lost, "class_0_without_slots": without_slots})
     if without_slots:
         still += (
@@ -125,6 +127,11 @@ def _up(name: str, card: str, back_s: float, as_json: bool) -> str:
     if lost:
         still += f"; but {lost} of {card} is cut off meanwhile, which needs slots of" + (
             " 1318 bytes or more" if lost == "IPv6" else " 106 bytes or more"
+        )
+    if joined:
+        still += (
+            f"; but groups joined on {card} are not heard there meanwhile, {', '.join(joined)}:"
+            f" have them joined on {name}"
         )
     lent = "".join(
         f"; {address} is lent to {card} for {left_s} s more, and what would renew that by {card}"

@@ -19,6 +19,7 @@ from keepon.errors import InfeasibleError, KeeponError
 from keepon.model.plan import BestFound, Why
 from keepon.model.scenario import Scenario, Stream
 from keepon.model.wire import PS_PER_NS
+from keepon.model.topology import Topology
 from keepon.planner.network import bounds, solve
 from keepon.planner.network.flows import Placement
 from keepon.planner.network.ground import Ground
@@ -260,6 +261,16 @@ def _with_stream(scenario: Scenario, name: str, **update: Any) -> Scenario:
     return scenario.model_copy(update={"stream": streams})
 
 
+def _is_reached(scenario: Scenario, name: str) -> bool:
+    """Whether the port that a stream would leave by leads to all its listeners."""
+    (stream,) = (stream for stream in scenario.stream if stream.id == name)
+    try:
+        Topology(scenario).paths(stream)
+    except KeyError:
+        return False
+    return True
+
+
 def _changes(
     scenario: Scenario, streams: list[str], proof: bounds.Proof
 ) -> Iterator[tuple[str, Scenario]]:
@@ -272,11 +283,9 @@ def _changes(
                 _with_stream(scenario, stream.id, offset_ns="auto"),
             )
     for stream in involved:
-        if stream.route != "auto":
-            yield (
-                f'set route of "{stream.id}" to "auto"',
-                _with_stream(scenario, stream.id, route="auto"),
-            )
+        freed = _with_stream(scenario, stream.id, route="auto")
+        if stream.route != "auto" and _is_reached(freed, stream.id):
+            yield f'set route of "{stream.id}" to "auto"', freed
     yield from _looser(scenario, involved, proof)
     yield from _opened(scenario, {stream.talker for stream in involved})
     for stream in involved:
