@@ -18,8 +18,8 @@ from typing import Any
 from keepon.errors import InfeasibleError, KeeponError
 from keepon.model.plan import BestFound, Why
 from keepon.model.scenario import Scenario, Stream
-from keepon.model.wire import PS_PER_NS
 from keepon.model.topology import Topology
+from keepon.model.wire import PS_PER_NS
 from keepon.planner.network import bounds, solve
 from keepon.planner.network.flows import Placement
 from keepon.planner.network.ground import Ground
