@@ -431,6 +431,26 @@ def test_ports_of_one_core_keep_their_wires_busy_and_their_bounds() -> None:
     assert all(found["delivered"] == 50 for found in result["streams"].values())
 
 
+@pytest.mark.parametrize("more", ["", "nic = { index_read_ns = 50_000 }\n"])
+def test_ports_whose_polls_take_all_cores_are_refused(more: str) -> None:
+    """In the simulator no frame of some streams would be sent."""
+    keepon = (
+        "" if not more else "keepon = { slot_bytes = 1230, depth_slots = 25, batch_slots = 12 }\n"
+    )
+    advance_ns = 32_284 if not more else 2_000_000
+    text = text_of(
+        table("station", {"name": "gw"})
+        + 'host = { base = "raspberry-pi-4", cores = 1 }\n'
+        + more + keepon,
+        *(leaf(f"s{i}") + link("gw", f"s{i}") for i in range(4)),
+        *(stream(f"x{i}", "gw", f"s{i}", advance_ns=advance_ns) for i in range(4)),
+        head="host_tail_scale = 0.0\n",
+    )  # fmt: skip
+    told = "too late to keep the wire busy" if more else "what polls of its 4 ports take; state"
+    with pytest.raises(ConfigError, match=told):
+        make_plan(loading.parse(text, "cores.toml"))
+
+
 def test_the_wait_for_the_driver_counts_streams_of_the_other_ports() -> None:
     """Both are handed over at one instant."""
     scenario = gateway(stream("x", "gw", "s0", offset_ns=64), stream("y", "gw", "s1", offset_ns=64))

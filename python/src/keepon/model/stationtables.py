@@ -63,7 +63,8 @@ class HostTable(Table):
     cores: Annotated[int, Whole(0, 1024)] = 0
     """Cores for which all software of the station contends: interrupts before softirqs before
     streams and PTP before loads. `stack` and `driver` are then what a core is busy with. 0: nobody
-    waits for a core. Plans know nothing of it."""
+    waits for a core. Plans refuse polls of
+    several ports that take all of them, and know no more of it."""
     irq_ns: Annotated[int, Whole(0, SECOND_NS, remedy=POSITIVE)] = 0
     """What an interrupt of the NIC for received frames costs a core, in ns; with `cores` only."""
     softirq_ns: Annotated[int, Whole(0, SECOND_NS, remedy=POSITIVE)] = 0

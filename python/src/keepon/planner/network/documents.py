@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 
-from keepon.errors import InfeasibleError
+from keepon.errors import ConfigError, InfeasibleError
 from keepon.model import gates
 from keepon.model.launchtime import early_by_etf
 from keepon.model.plan import (
@@ -103,22 +103,39 @@ def station_document(
 
 
 def add_shared_polls(ground: Ground, planned: dict[str, PlannedStation]) -> None:
-    """What the polls of a station's ports take of its host together, in the rationale of each."""
-    for station in ground.scenario.station:
+    """What the polls of a station's ports take of its host together, in the rationale of each.
+
+    Raises:
+        ConfigError: more than the cores it says it has.
+    """
+    for index, station in enumerate(ground.scenario.station):
         ports = [planned[port.name] for port in ground.topology.ports_of(station.name)]
         slotted = [port for port in ports if "headroom" in port]
         if len(slotted) < 2:
             continue
-        share = sum(port["headroom"].get("cpu_share", 0.0) for port in slotted)
+        # a poll lasts as long as its reads of the index, whatever its host's costs say
+        read_ns = 2 * station.nic.index_read_ns
+        share = sum(
+            max(left["cpu_share"], read_ns / left["poll_interval_ns"])
+            for left in (port["headroom"] for port in slotted)
+            if "cpu_share" in left
+        )
         cores = station.host.cores if isinstance(station.host, HostTable) else 0
-        warning = "warning: " if share > max(1, cores) else ""
+        if cores and share >= cores:
+            raise ConfigError(
+                f'key `station[{index}].host.cores` (station "{station.name}") = {cores}: must be'
+                f" above {share:.3g}, what polls of its {len(slotted)} ports take; state more,"
+                " longer batch_slots with more advance_ns, or give a port to another station"
+            )
+        warning = "warning: " if share > 1 else ""
         host = f"{cores} of its host" if cores else "no number of cores is stated for its host"
         reason: Reason = {
             "rule": "G5",
             "quantity": f"{warning}{100 * share:.0f} % of one core for the polls of all its"
             f" {len(slotted)} ports",
             "why": f"{host}; a poll, and a frame on its way to the driver, may have to wait for one"
-            " poll of each other port, which lead time and lateness have in them",
+            " poll of each other port, which lead time and lateness have in them; a frame whose way"
+            " is longer than polls are apart for more of them, which the trial shows",
         }
         for port in slotted:
             port["rationale"] = [*port.get("rationale", []), reason]

@@ -144,11 +144,11 @@ def host_for(scenario: Scenario, station: Station, ports: int = 1) -> Host:
     """The host of a station of so many ports, with the tail as the scenario scales it."""
     stages, _ = host_of(station.host, "keepon", scenario.host_tail_scale)
     base = station.host.base if isinstance(station.host, HostTable) else station.host
+    # a poll reads the index when it begins and when it ends, and has the core until then
+    reads_ns = 2 * station.nic.index_read_ns
     if base == "ideal":
         source = "one read of the index; no other work"
-        return Host(
-            stages, station.nic.index_read_ns, source, (ports - 1) * station.nic.index_read_ns
-        )
+        return Host(stages, station.nic.index_read_ns, source, (ports - 1) * reads_ns)
     cost = published_poll_cost()
     source = f"calibrated by {cost.source_id}, of a Raspberry Pi 4"
-    return Host(stages, int(cost.value), source, (ports - 1) * int(cost.value))
+    return Host(stages, int(cost.value), source, (ports - 1) * max(int(cost.value), reads_ns))
