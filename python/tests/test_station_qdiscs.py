@@ -208,8 +208,32 @@ def test_the_checker_reads_by_itself_which_etf_times_a_stream(text: str, timed: 
 def test_a_stall_of_the_cpu_needs_cores() -> None:
     fault = '[[fault]]\nat_s = 1.0\nkind = "cpu-stall"\nnode = "talker"\nvalue_ns = 600_000\n'
     with pytest.raises(ConfigError, match=r'"cpu-stall": needs a station with `host\.cores`'):
-        refusals.check_supported(loading.parse(TEXT + fault, "stall.toml"))
-    with_cores = TEXT.replace(
-        'host = "tsn-end-station"', 'host = { base = "tsn-end-station", cores = 4 }'
-    )
-    refusals.check_supported(loading.parse(with_cores + fault, "stall.toml"))
+        refusals.check_supported(
+            loading.parse(changed(("cores = 4", "cores = 0")) + fault, "stall.toml")
+        )
+    refusals.check_supported(loading.parse(TEXT + fault, "stall.toml"))
+
+
+@pytest.mark.parametrize("cores", [None, 0])
+def test_the_example_has_the_published_cores_and_tcp_collapses_on_them_only(
+    cores: int | None,
+) -> None:
+    """N8, N25: of its share, 33 places a cycle."""
+    text = changed(('kind = "udp"\nrate_bps = 300_000_000', 'kind = "tcp"'))
+    if cores is not None:
+        text = text.replace("cores = 4", f"cores = {cores}")
+    scenario = loading.parse(text, "three.toml")
+    host = scenario.station_named("talker").host
+    assert not isinstance(host, str)
+    of_cpu = published.load("mitsubishi")["table2"]["cpu"]
+    assert host.cores == cores or f"({host.cores} cores)" in of_cpu
+    build = built(scenario)
+    build.simulation.set_window(1_200 * MS, 2_200 * MS)
+    build.simulation.run(2_200 * MS)
+    share_bps = 33 * 1448 * 8 * 1000
+    payload_bps = build.simulation.load(build.loads["TC2"])["tcp"]["window_bytes"] * 8
+    refused = build.simulation.station(build.nodes["talker"])["qdisc"]["etf_wrong"]
+    if cores is None:
+        assert payload_bps < share_bps / 100 and refused > 0
+    else:
+        assert payload_bps > 0.99 * share_bps and refused == 0

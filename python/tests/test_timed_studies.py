@@ -16,8 +16,8 @@ import pytest
 from keepon.model import documents, published
 from keepon.studies import study
 from keepon.studies.registry import STUDIES
-from keepon.studies.timed import cochran, fejes, threeclasses, windows
-from keepon.studies.timed.threeclasses import CORES, CYCLE_NS, TC1_NS, Case, Settings
+from keepon.studies.timed import cochran, fejes, threeclasses, throughput, windows
+from keepon.studies.timed.threeclasses import CYCLE_NS, TC1_NS, Case, Settings
 
 SHORT = ["duration_s=1.0", "starts=4"]
 QUICK: dict[str, list[str]] = {
@@ -98,6 +98,26 @@ def test_the_scenario_has_the_published_set_up_and_what_a_case_changes() -> None
     assert (udp.kind, udp.rate_bps, made.load[0].kind) == ("udp", 10**9, "tcp")
 
 
+def test_what_the_collapse_hangs_on_has_a_table_each_with_the_defaults_among_it() -> None:
+    """Also cores, which the published host has and which decide whether it comes at all (N25)."""
+    (part, _) = run("mitsubishi.table11")["parts"]
+    tables = {
+        table["columns"][0]["name"]: {row[0]: row for row in table["rows"]}
+        for table in part["tables"]
+        if table["title"].startswith("TCP with offload, by")
+    }
+    defaults = Settings()
+    for key, values in throughput.SWEPT.items():
+        rows = tables[throughput.TITLES[key]]
+        assert set(rows) == set(values) and getattr(defaults, key) in rows
+        assert rows[getattr(defaults, key)][4] == 4, "of the starts collapse"
+    cores = tables[throughput.TITLES["cores"]]
+    assert list(cores) == [0, 1, 2, 4]
+    assert cores[0][2] > 380 and cores[0][4] == 1, "those that begin in the gap"
+    assert "(4 cores)" in published.load("mitsubishi")["table2"]["cpu"]
+    assert STUDIES["mitsubishi.table11"].origins.calibrated["cores"].startswith("mitsubishi.table2")
+
+
 def test_a_stall_is_excluded_by_the_published_rule_and_counted() -> None:
     """N20, P25."""
     still = threeclasses.measure(Case("UDP"), QUIET, 1)
@@ -160,7 +180,7 @@ def test_without_qdiscs_the_same_tcp_fills_the_wire() -> None:
     free = Case("TCP", remedy="no qdiscs", cores=0)
     rates = [
         threeclasses.measure(case, QUIET, 1).payload_bps
-        for case in (free, replace(free, cores=CORES))
+        for case in (free, replace(free, cores=None))
     ]
     assert rates[0] == pytest.approx(1e9 * 1448 / 1538, rel=0.01)
     assert rates[1] < 0.9 * rates[0]

@@ -13,7 +13,6 @@ from keepon.studies.spread import Spread
 from keepon.studies.timed import threeclasses, throughput
 from keepon.studies.timed.threeclasses import (
     BYTE_NS,
-    CORES,
     STALL_S,
     Case,
     Outcome,
@@ -58,7 +57,7 @@ def part(settings: Settings, spread: Spread) -> Part:
     """One table of all ways, with the stall of firmware that the paper leaves out, and without."""
     wanted: dict[str, tuple[Case, Settings]] = {}
     for way in WAYS:
-        case = Case("TCP", remedy=way.remedy, cores=0 if way is NOTHING else CORES)
+        case = Case("TCP", remedy=way.remedy, cores=0 if way is NOTHING else None)
         wanted[way.name] = case, settings
         if way is not NOTHING:  # whose applications have a core each
             wanted[f"{way.name}; a stall"] = replace(case, stalls_s=(STALL_S,)), settings

@@ -36,7 +36,6 @@ from keepon.studies.settings import Origins
 Protocol = Literal["UDP", "TCP"]
 Remedy = Literal["none", "reschedule", "keepon", "no qdiscs"]
 
-CORES = 4
 PROTOCOLS: tuple[Protocol, ...] = ("UDP", "TCP")
 CYCLE_NS, TC1_NS, TC2_NS = 1_000_000, 300_000, 600_000
 WINDOW_NS = CYCLE_NS - TC2_NS
@@ -84,6 +83,8 @@ class Settings(BaseModel):
     delta_us: Annotated[int, Whole(20, 500)] = 200
     txtime_delay_us: Annotated[int, Whole(12, 390)] = 40
     stack_ns: Annotated[int, Whole(0, 100_000)] = 5_000
+    driver_us: Annotated[int, Whole(1, 1000)] = 11
+    cores: Annotated[int, Whole(0, 1024)] = 4
     stall_us: Annotated[int, Whole(0, 100_000)] = 600
     starts: Annotated[int, Whole(1, 1000)] = 10
     seed: Annotated[int, Whole(0, 2**31)] = 1
@@ -95,6 +96,7 @@ ORIGINS = Origins(
         "delta_us": "mitsubishi.table7",
         "txtime_delay_us": "mitsubishi.table6",
         "stall_us": "mitsubishi.exclusion (the least that occurred and was excluded)",
+        "cores": "mitsubishi.table2 (of the CPU; 0: a core for everything)",
     },
     chosen={
         "tc0_us": (
@@ -103,6 +105,7 @@ ORIGINS = Origins(
         ),
         "periodic_bytes": "length of the frames of TC0 and TC1 is not published",
         "stack_ns": "no published value; the tables show what hangs on it",
+        "driver_us": "a frame from etf to the NIC, of a core; no published value, as stack_ns",
         "starts": "connections begin at as many instants of the cycle, evenly apart",
         "seed": "of everything random",
     },
@@ -117,9 +120,9 @@ class Case:
         start_us: where in the cycle the load begins.
         stalls_s: when firmware takes all cores for `Settings.stall_us`.
         timer_us: of 100 of its timers one is late by as much more on average, and at most.
-        driver_us: what a frame costs a core from etf to the NIC; 0 is the host model's 11.
+        driver_us: instead of that of the settings; 0: that one.
         further_us: round trip beside the wire's.
-        cores: of the talker's host; 0: one for everything.
+        cores: of the talker's host instead of those of the settings; None: those.
     """
 
     load: Protocol
@@ -130,7 +133,7 @@ class Case:
     timer_us: int = 0
     driver_us: int = 0
     further_us: int = 0
-    cores: int = CORES
+    cores: int | None = None
 
     @property
     def frame_bytes(self) -> int:
@@ -183,11 +186,11 @@ def scenario(case: Case, settings: Settings) -> Scenario:
         tail_probability=0.01, tail_mean_ns=case.timer_us * 1000, cap_ns=case.timer_us * 1000
     )
     host = HostTable(
-        base=str(talker.host),
-        cores=case.cores,
+        base="tsn-end-station",
+        cores=settings.cores if case.cores is None else case.cores,
         stack=StageOverride(median_ns=settings.stack_ns),
         timer=timer if case.timer_us else None,
-        driver=StageOverride(median_ns=case.driver_us * 1000) if case.driver_us else None,
+        driver=StageOverride(median_ns=(case.driver_us or settings.driver_us) * 1000),
     )
     stations = [
         _talker(talker, case, settings).model_copy(update={"host": host}),

@@ -17,7 +17,7 @@ from keepon.model import published
 from keepon.model.study import Cell, Check, Column, Comparison, Curve, Panel, Part, Plot, Table
 from keepon.studies.spread import Spread
 from keepon.studies.timed import threeclasses
-from keepon.studies.timed.threeclasses import CORES, STALL_S, Case, Outcome, Settings
+from keepon.studies.timed.threeclasses import STALL_S, Case, Outcome, Settings
 
 WIRE_MBPS = 1e3 * 1448 / 1538
 COLLAPSED = 0.01
@@ -29,9 +29,10 @@ SWEPT: dict[str, tuple[int, ...]] = {
     "delta_us": (50, 100, 150, 200, 300),
     "txtime_delay_us": (20, 40, 80, 160, 240),
     "stack_ns": (1_000, 5_000, 20_000, 40_000),
+    "driver_us": (1, 3, 5, 8, 11, 16),
+    "cores": (0, 1, 2, 4),
 }
 OF_CASES: dict[str, tuple[int, ...]] = {
-    "driver_us": (1, 3, 5, 8, 11, 16),
     "further_us": (0, 20, 50, 100, 300, 1000),
 }
 TITLES = {
@@ -40,6 +41,7 @@ TITLES = {
     "txtime_delay_us": "txtime-delay, us",
     "stack_ns": "stack, ns",
     "driver_us": "a frame from etf to the NIC, us",
+    "cores": "cores of the host (0: one for everything)",
     "further_us": "further round trip, us",
 }
 
@@ -95,7 +97,7 @@ def _wanted(settings: Settings) -> dict[str, tuple[Case, Settings]]:
         for load in threeclasses.PROTOCOLS:
             normal = mode == "normal"
             case = Case(load, mode == "enabled", "no qdiscs" if normal else "none",
-                        cores=0 if normal else CORES)  # fmt: skip
+                        cores=0 if normal else None)  # fmt: skip
             made[_name(mode, load)] = case, settings
             if load == "TCP" and mode != "normal":
                 stalled = replace(case, stalls_s=(STALL_S,))
