@@ -45,6 +45,8 @@ QdiscTree::QdiscTree(QdiscHost &host, QdiscBelow &driver, const QdiscSpec &spec)
 
 void QdiscTree::Start()
 {
+	if (assist_)
+		assist_->Start();
 	if (gates_)
 		gates_->Start();
 }

@@ -6,46 +6,86 @@
 namespace keepon::sim
 {
 
-std::int64_t TaprioAssist::DurationNs(const TxFrame &frame) const
+/// A base time that has passed is that of the next cycle.
+static std::int64_t StartNs(const TaprioSpec &spec, std::int64_t now_ns)
 {
-	return CeilDiv(SkbBytes(frame) * host_.ByteTimePs(), kPsPerNs);
+	if (spec.base_ns > now_ns)
+		return spec.base_ns;
+	return now_ns - (now_ns - spec.base_ns) % spec.cycle_ns + spec.cycle_ns;
 }
 
-/// Of all windows of its class the one with the earliest free place, not before txtime-delay has
-/// passed. Windows before the base time are those of the grid it continues.
-bool TaprioAssist::Label(TxFrame &frame, std::int64_t least_ns)
+std::int64_t TaprioAssist::DurationNs(const TxFrame &frame) const
 {
-	least_ns = std::max(least_ns, host_.TaiNs() + spec_.txtime_delay_ns);
+	return SkbBytes(frame) * host_.ByteTimePs() / kPsPerNs;
+}
+
+void TaprioAssist::Start()
+{
+	std::int64_t open_ns = StartNs(spec_, host_.TaiNs());
+	for (std::size_t i = 0; i < spec_.windows.size(); open_ns += spec_.windows[i++].ns)
+		next_ns_[i] = open_ns;
+}
+
+/// As Linux looks for one (find_entry_to_transmit()), which is not always the first that is free: a
+/// window with a place given beyond \p least_ns is not asked for earlier cycles, and one that is
+/// over is taken in the next before those that are full. With two windows a class has labels out of
+/// order.
+std::optional<TaprioAssist::Opening> TaprioAssist::Find(const TxFrame &frame,
+							std::int64_t least_ns) const
+{
 	const std::int64_t duration_ns = DurationNs(frame);
-	std::int64_t earliest_ns = INT64_MAX;
-	std::size_t found = 0;
-	std::int64_t offset_ns = 0;
-	for (std::size_t i = 0; i < spec_.windows.size(); offset_ns += spec_.windows[i++].ns) {
+	std::optional<Opening> best;
+	bool best_is_over = false;
+	std::int64_t open_ns = least_ns - FloorMod(least_ns - spec_.base_ns, spec_.cycle_ns);
+	for (std::size_t i = 0; i < spec_.windows.size(); open_ns += spec_.windows[i++].ns) {
 		const GateWindow &window = spec_.windows[i];
 		if (!(window.classes >> frame.frame.tc & 1) || duration_ns > window.ns)
 			continue;
-		std::int64_t at_ns = std::max(least_ns, next_ns_[i]);
-		const std::int64_t into_ns =
-			FloorMod(at_ns - spec_.base_ns - offset_ns, spec_.cycle_ns);
-		if (into_ns + duration_ns > window.ns) // the next one
-			at_ns += spec_.cycle_ns - into_ns;
-		if (at_ns < earliest_ns) {
-			earliest_ns = at_ns;
-			found = i;
+		const Opening opening{ i, open_ns, open_ns + window.ns };
+		if (next_ns_[i] < least_ns) {
+			const bool open = opening.open_ns < least_ns &&
+					  least_ns + duration_ns < opening.close_ns;
+			if (open || opening.open_ns > least_ns)
+				return opening;
+			if (!best_is_over)
+				best = opening.After(spec_.cycle_ns);
+			best_is_over = true;
+		} else if (!best_is_over && (!best || next_ns_[i] < next_ns_[best->window])) {
+			const std::int64_t cycles = (next_ns_[i] - open_ns) / spec_.cycle_ns;
+			best = opening.After(cycles * spec_.cycle_ns);
 		}
 	}
-	if (earliest_ns == INT64_MAX)
-		return false;
-	next_ns_[found] = earliest_ns + duration_ns;
-	frame.frame.txtime_ns = earliest_ns;
+	return best;
+}
+
+/// Until the base time all gates are open. Each turn takes the least time, or the next place of a
+/// window, further.
+bool TaprioAssist::Label(TxFrame &frame, std::int64_t least_ns)
+{
+	least_ns = std::max(least_ns, host_.TaiNs() + spec_.txtime_delay_ns);
+	std::int64_t at_ns = least_ns;
+	for (bool fits = least_ns < spec_.base_ns; !fits;) {
+		const std::optional<Opening> opening = Find(frame, least_ns);
+		if (!opening)
+			return false;
+		std::int64_t &next_ns = next_ns_[opening->window];
+		at_ns = std::max({ next_ns, least_ns, opening->open_ns });
+		least_ns = at_ns + DurationNs(frame);
+		fits = least_ns <= opening->close_ns;
+		next_ns = fits ? least_ns : opening->open_ns + spec_.cycle_ns;
+	}
+	frame.frame.txtime_ns = at_ns;
 	frame.frame.flags |= KPN_FRAME_TXTIME;
 	frame.assisted = true;
 	return true;
 }
 
-/// As in Linux it begins behind the start of its window, not at it, and ends before its end.
+/// As in Linux it begins behind the start of its window, not at it, and ends before its end; there
+/// are no windows before the base time.
 bool TaprioAssist::Allows(const TxFrame &frame) const
 {
+	if (frame.frame.txtime_ns < spec_.base_ns)
+		return false;
 	std::int64_t offset_ns = 0;
 	for (const GateWindow &window : spec_.windows) {
 		const std::int64_t into_ns =

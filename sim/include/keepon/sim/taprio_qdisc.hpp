@@ -11,6 +11,8 @@
 
 #include <array>
 #include <deque>
+#include <optional>
+#include <vector>
 
 #include "keepon/sim/etf_qdisc.hpp"
 #include "keepon/sim/qdisc.hpp"
@@ -29,6 +31,8 @@ public:
 	}
 	virtual ~TaprioAssist() = default;
 
+	/// No window is free before the schedule begins.
+	void Start();
 	/// A time for \p frame, which has none: its place in a window, not before \p least_ns. False:
 	/// none is long enough.
 	bool Label(TxFrame &frame, std::int64_t least_ns = INT64_MIN);
@@ -38,7 +42,20 @@ public:
 	void GiveTime(TxFrame &frame, std::int64_t least_ns) override { Label(frame, least_ns); }
 
 private:
+	/// A window in one of its cycles.
+	struct Opening {
+		std::size_t window;
+		std::int64_t open_ns;
+		std::int64_t close_ns;
+
+		Opening After(std::int64_t ns) const
+		{
+			return { window, open_ns + ns, close_ns + ns };
+		}
+	};
+
 	std::int64_t DurationNs(const TxFrame &frame) const;
+	std::optional<Opening> Find(const TxFrame &frame, std::int64_t least_ns) const;
 
 	QdiscHost &host_;
 	TaprioSpec spec_;
