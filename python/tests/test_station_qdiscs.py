@@ -214,6 +214,34 @@ def test_a_stall_of_the_cpu_needs_cores() -> None:
     refusals.check_supported(loading.parse(TEXT + fault, "stall.toml"))
 
 
+def in_software(*changes: tuple[str, str]) -> str:
+    """The example with gates of software, its best effort too."""
+    assisted = "  txtime-delay 40000 \\\n"
+    return changed(
+        ("1@0 1@0 1@0", "1@0 1@1 1@2"), ("flags 0x1 \\\n", "\\\n"), (assisted, ""),
+        ("skip_sock_check offload delta", "delta"), *changes,
+    )  # fmt: skip
+
+
+def test_windows_of_software_fill_the_cycle_that_streams_count_on() -> None:
+    """Linux begins anew at once after the last."""
+    longer = ("S 04 400000 \\\n", "S 04 400000 \\\n  cycle-time 1500000 \\\n")
+    text = in_software(longer)
+    with pytest.raises(ConfigError) as told:
+        loading.parse(text, "three.toml")
+    assert str(told.value) == (
+        'three.toml: key `station[0].qdisc` (station "talker"): line 9: cycle-time: the windows'
+        " last 1000000 ns and the cycle 1500000, and without flags Linux begins anew at once after"
+        " the last, so that the cycle of streams is another; add sched-entry S 00 500000, or write"
+        " cycle-time 1000000"
+    )
+    filled = ("S 04 400000 \\\n", "S 04 400000 sched-entry S 00 500000 cycle-time 1500000 \\\n")
+    loading.parse(in_software(filled), "three.toml")
+    loading.parse(changed(longer), "three.toml")  # txtime-assist keeps the cycle
+    without_streams = re.sub(r"\[\[stream\]\].*?(?=\[\[load)", "", text, flags=re.DOTALL)
+    loading.parse(without_streams, "three.toml")
+
+
 @pytest.mark.parametrize("cores", [None, 0])
 def test_the_example_has_the_published_cores_and_tcp_collapses_on_them_only(
     cores: int | None,

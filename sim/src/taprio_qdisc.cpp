@@ -103,17 +103,14 @@ TaprioGates::TaprioGates(QdiscHost &host, QdiscBelow &below, const TaprioSpec &s
 {
 }
 
-/// A base time that has passed is that of the next cycle.
 void TaprioGates::Start()
 {
-	const std::int64_t now_ns = host_.TaiNs();
-	std::int64_t start_ns = spec_.base_ns;
-	if (start_ns <= now_ns)
-		start_ns += ((now_ns - start_ns) / spec_.cycle_ns + 1) * spec_.cycle_ns;
 	window_ = spec_.windows.size() - 1;
-	host_.SetTimer(start_ns, timer_);
+	host_.SetTimer(StartNs(spec_, host_.TaiNs()), timer_);
 }
 
+/// As in Linux (advance_sched()) the first window follows the last at once, also where the cycle is
+/// longer than all of them: it says only when the schedule begins.
 void TaprioGates::OnWindow(TimePs, std::uint64_t start_ns)
 {
 	host_.OnTimerTold();
@@ -121,12 +118,6 @@ void TaprioGates::OnWindow(TimePs, std::uint64_t start_ns)
 	const std::int64_t ns = spec_.windows[window_].ns;
 	close_ns_ = static_cast<std::int64_t>(start_ns) + ns;
 	budget_ps_ = ns * kPsPerNs;
-	// The last window ends with the cycle, which may be longer than all of them.
-	if (window_ + 1 == spec_.windows.size()) {
-		for (const GateWindow &window : spec_.windows)
-			close_ns_ -= window.ns;
-		close_ns_ += spec_.cycle_ns;
-	}
 	host_.SetTimer(close_ns_, timer_);
 	Serve();
 }
@@ -138,21 +129,28 @@ void TaprioGates::HandOn(TxFrame &frame)
 	Serve();
 }
 
-/// The highest class first; what does not end before its gate closes waits, and so does what the
-/// wire has no time for in this window.
-void TaprioGates::Serve()
+/// What does not end before its gate closes waits, and so does what the wire has no time for in this
+/// window. Before the schedule begins all gates are open, and there is no such bound.
+bool TaprioGates::Passes(const TxFrame &frame)
 {
 	if (close_ns_ == INT64_MIN)
-		return;
+		return true;
+	const std::int64_t ps = SkbBytes(frame) * host_.ByteTimePs();
+	if (!(spec_.windows[window_].classes >> frame.frame.tc & 1) || ps > budget_ps_ ||
+	    host_.TaiNs() + CeilDiv(ps, kPsPerNs) > close_ns_)
+		return false;
+	budget_ps_ -= ps;
+	return true;
+}
+
+/// The highest class first, as in Linux since 6.3.
+void TaprioGates::Serve()
+{
 	for (std::size_t tc = kClasses; tc-- > 0;) {
-		if (!(spec_.windows[window_].classes >> tc & 1))
-			continue;
 		while (!ready_[tc].empty()) {
 			TxFrame &frame = host_.FrameAt(ready_[tc].front());
-			const std::int64_t ps = SkbBytes(frame) * host_.ByteTimePs();
-			if (host_.TaiNs() + CeilDiv(ps, kPsPerNs) > close_ns_ || ps > budget_ps_)
+			if (!Passes(frame))
 				break;
-			budget_ps_ -= ps;
 			ready_[tc].pop_front();
 			waiting_--;
 			below_.HandOn(frame);

@@ -139,3 +139,35 @@ def test_until_the_base_time_txtime_assist_gives_now_and_the_delay():
     assert into_ns[~before] == pytest.approx(300 * US, abs=COMPARATOR_NS)
     ended = found["stream"]["verdicts"]
     assert ended["not_allowed"] == 5 == ended["on_time"] + ended["moved"]
+
+
+def gates(windows, cycle_ns=None, base_ns=0):
+    taprio = assist(windows, cycle_ns, base_ns=base_ns)
+    return {**taprio, "txtime_assist": False, "txtime_delay_ns": 0}
+
+
+THREE = [(1, 300 * US), (2, 300 * US), (4, 400 * US)]
+SOFTWARE = {"leaf": {"kind": "fifo"}, "driver": "standard"}
+
+
+def test_in_software_the_windows_begin_anew_at_once_though_the_cycle_is_longer():
+    """Linux keeps to cycle-time for the first cycle's start only."""
+    load = {"tc": 2, "frame_bytes": 500, "rate_bps": 50 * MS}
+    found = run(gates(THREE, 1_500 * US), load, **SOFTWARE, ms=30)
+    # The schedule begins with the first cycle after the epoch.
+    begin_ns = 1_500 * US - EPOCH_NS % (1_500 * US)
+    into_ns = np.mod(found["sfd_ns"] - PREAMBLE_NS - FETCH_NS - begin_ns, MS)
+    assert len(into_ns) > 200
+    assert (into_ns >= 600 * US).all()
+    shares = np.bincount((into_ns // (100 * US)).astype(int), minlength=10)
+    assert (shares[6:9] > 0).all()
+
+
+def test_until_the_base_time_gates_of_software_are_open():
+    load = {"tc": 2, "frame_bytes": 500, "rate_bps": 50 * MS}
+    found = run(gates(THREE, base_ns=EPOCH_NS + 15 * MS), load, **SOFTWARE)
+    before = found["sfd_ns"][found["sfd_ns"] < 15 * MS]
+    assert len(before) > 50
+    assert np.diff(before) == pytest.approx(500 * BYTE_NS * 20, abs=10)
+    after = found["sfd_ns"][found["sfd_ns"] >= 15 * MS]
+    assert len(after) > 50 and (np.mod(after, MS) >= 600 * US).all()

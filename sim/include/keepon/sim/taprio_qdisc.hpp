@@ -78,6 +78,7 @@ public:
 
 private:
 	void OnWindow(TimePs, std::uint64_t start_ns);
+	bool Passes(const TxFrame &frame);
 	void Serve();
 
 	QdiscHost &host_;
@@ -85,7 +86,7 @@ private:
 	TaprioSpec spec_;
 	std::array<std::deque<std::uint32_t>, kClasses> ready_;
 	std::size_t window_ = 0;
-	std::int64_t close_ns_ = INT64_MIN; // of the window that is open; before the first: none
+	std::int64_t close_ns_ = INT64_MIN; // of the window that is open; INT64_MIN: not begun
 	std::int64_t budget_ps_ = 0;
 	std::int64_t waiting_ = 0;
 	MemberEvent<&TaprioGates::OnWindow> timer_{ *this };

@@ -187,6 +187,8 @@ def taprio(name: Word, words: Words) -> Taprio:
         numbers["txtime-delay"],
     )
     _check_cycle(name, last, found)
+    if words.limits.fills_cycle:
+        _check_filled(given, found)
     least_ns = words.limits.txtime_delay_least_ns
     if found.txtime_assist and found.txtime_delay_ns < least_ns:
         raise given.get("txtime-delay", name).refuse(
@@ -207,6 +209,20 @@ def _check_clock(name: Word, given: dict[str, Word], flags: int) -> None:
         raise given["txtime-delay"].refuse(
             "belongs to txtime-assist; add flags 0x1, or leave it out"
         )
+
+
+def _check_filled(given: dict[str, Word], found: Taprio) -> None:
+    """Linux begins anew at once after the last window, and then its cycle is another (6.1 to 6.12,
+    advance_sched()). The NIC does not, nor does txtime-assist.
+    """
+    total_ns = sum(ns for _, ns in found.entries)
+    if found.flags or total_ns == found.cycle_ns:
+        return
+    raise given["cycle-time"].refuse(
+        f"the windows last {total_ns} ns and the cycle {found.cycle_ns}, and without flags Linux"
+        " begins anew at once after the last, so that the cycle of streams is another; add"
+        f" sched-entry S 00 {found.cycle_ns - total_ns}, or write cycle-time {total_ns}"
+    )
 
 
 def _check_cycle(name: Word, last: Word, found: Taprio) -> None:

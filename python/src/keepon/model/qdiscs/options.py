@@ -33,11 +33,13 @@ class Limits:
         txtime_delay_least_ns: what a frame needs at least from taprio to its launch in the NIC;
             with less every frame is late.
         tx_queues: of the device.
+        fills_cycle: windows of taprio in software must fill its cycle, as something counts on it.
     """
 
     horizon_ns: int | None = None
     txtime_delay_least_ns: int = 0
     tx_queues: int | None = None
+    fills_cycle: bool = False
 
 
 class Words:

@@ -32,6 +32,7 @@ def _limits(scenario: Scenario, station: Station) -> Limits:
     return Limits(
         HORIZON_NS if "launchtime" in drivers else None,
         min(least_txtime_delay_ns(scenario, station, driver) for driver in drivers),
+        fills_cycle=any(stream.talker == station.name for stream in scenario.stream),
     )
 
 
