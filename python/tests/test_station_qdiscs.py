@@ -242,6 +242,25 @@ def test_windows_of_software_fill_the_cycle_that_streams_count_on() -> None:
     loading.parse(without_streams, "three.toml")
 
 
+@pytest.mark.parametrize(
+    ("changes", "refused"),
+    [
+        ((), True),
+        ((("check offload delta", "check delta"),), False),
+        ((('driver = "launchtime"\nhost = {', 'driver = "standard"\nhost = {'),), False),
+    ],
+)
+def test_txtime_delay_has_a_least_value_where_something_launches(
+    changes: tuple[tuple[str, str], ...], *, refused: bool
+) -> None:
+    text = changed(("txtime-delay 40000", "txtime-delay 5000"), *changes)
+    if not refused:
+        loading.parse(text, "three.toml")
+        return
+    with pytest.raises(ConfigError, match="needs 11800 ns at least from taprio to its launch"):
+        loading.parse(text, "three.toml")
+
+
 @pytest.mark.parametrize("cores", [None, 0])
 def test_the_example_has_the_published_cores_and_tcp_collapses_on_them_only(
     cores: int | None,

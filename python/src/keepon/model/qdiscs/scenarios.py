@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from keepon.errors import ConfigError
 from keepon.model.hosts import DRIVERS, Stage, host_of
 from keepon.model.qdiscs import reader, stations
 from keepon.model.qdiscs.options import Limits
-from keepon.model.qdiscs.tree import Guard, Tree
+from keepon.model.qdiscs.tree import Etf, Guard, Tree
 from keepon.model.scenario import Scenario
 from keepon.model.stationtables import Station
 
@@ -27,13 +29,31 @@ def least_txtime_delay_ns(scenario: Scenario, station: Station, driver: str) -> 
     return least_ns(stages["driver"]) + station.nic.fetch_ns
 
 
-def _limits(scenario: Scenario, station: Station) -> Limits:
-    drivers = DRIVERS if station.driver == "under-test" else (station.driver,)
-    return Limits(
-        HORIZON_NS if "launchtime" in drivers else None,
-        min(least_txtime_delay_ns(scenario, station, driver) for driver in drivers),
-        fills_cycle=any(stream.talker == station.name for stream in scenario.stream),
-    )
+def _drivers(station: Station) -> tuple[str, ...]:
+    return DRIVERS if station.driver == "under-test" else (station.driver,)
+
+
+def _read(where: str, scenario: Scenario, station: Station, text: str) -> Tree:
+    """With the limits of its drivers: which apply hangs on the tree itself."""
+    horizon_ns = HORIZON_NS if "launchtime" in _drivers(station) else None
+    cycle_counts = any(stream.talker == station.name for stream in scenario.stream)
+    limits = Limits(horizon_ns, fills_cycle=cycle_counts)
+    tree = reader.parse_one(text, where, limits)
+    least_ns = [
+        least_txtime_delay_ns(scenario, station, driver)
+        for driver in _drivers(station)
+        if _goes_by_txtimes(driver, tree)
+    ]
+    if not least_ns:
+        return tree
+    return reader.parse_one(text, where, replace(limits, txtime_delay_least_ns=min(least_ns)))
+
+
+def _goes_by_txtimes(driver: str, tree: Tree) -> bool:
+    """Whether a frame must be with the driver before its time. Others send it as it comes."""
+    if driver == "launchtime":
+        return any(isinstance(leaf, Etf) and leaf.offload for leaf in tree.leaves.values())
+    return driver == "keepon"
 
 
 def check(scenario: Scenario, source: str) -> None:
@@ -52,7 +72,7 @@ def check(scenario: Scenario, source: str) -> None:
                     " qdisc"
                 )
             continue
-        tree = reader.parse_one(station.qdisc, where, _limits(scenario, station))
+        tree = _read(where, scenario, station, station.qdisc)
         _check_station(where, station, tree)
         _check_classes(where, scenario, station, tree)
 
