@@ -242,6 +242,16 @@ def test_windows_of_software_fill_the_cycle_that_streams_count_on() -> None:
     loading.parse(without_streams, "three.toml")
 
 
+def test_a_delta_of_the_users_own_commands_is_refused_by_its_line() -> None:
+    scenario = loading.parse(changed(("offload delta 200000", "offload delta 5000")), "three.toml")
+    with pytest.raises(ConfigError) as told:
+        session.planned(scenario)
+    assert str(told.value).startswith(
+        'key `station[0].qdisc` (station "talker"): line 13: delta = 5000: must be between '
+    )
+    assert "auto" not in str(told.value) and str(told.value).endswith("; raise it")
+
+
 @pytest.mark.parametrize(
     ("changes", "refused"),
     [

@@ -154,6 +154,17 @@ def etf_delta_ns(station: Station) -> int:
     return ETF_DELTA_NS if station.etf_delta_ns == "auto" else int(station.etf_delta_ns)
 
 
+def etf_delta_key(index: int, station: Station, port: str | None = None) -> str:
+    """How a message begins that is about it: what the user wrote, and its value. `port` is the name
+    of the port it is about, if not the station's.
+    """
+    tree, value, name = stations.tree_of(station), etf_delta_ns(station), port or station.name
+    if tree is None:
+        return f'key `station[{index}].etf_delta_ns` (station "{name}") = {value}'
+    line = stations.delta_line(tree)
+    return f'key `station[{index}].qdisc` (station "{name}"): {line}: delta = {value}'
+
+
 def etf_delta(driver: str) -> Sourced:
     """Where the default delta comes from: published in front of one driver, chosen in front of the
     others.

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 
 from keepon.errors import ConfigError
-from keepon.model.hosts import Stage, etf_delta_ns, host_of
+from keepon.model.hosts import Stage, etf_delta_key, etf_delta_ns, host_of
 from keepon.model.qdiscs.stations import launches
 from keepon.model.scenario import Scenario, Station, Stream
 
@@ -94,9 +94,9 @@ def check_advances(scenario: Scenario, station: Station, streams: list[tuple[int
             index for index, entry in enumerate(scenario.station) if entry.name == station.name
         )
         raise ConfigError(
-            f'key `station[{index}].etf_delta_ns` (station "{station.name}") = {delta_ns}: must be'
-            f" between {needed_ns} and 1000000000, as timer and driver take that long to bring a"
-            ' frame to the NIC; raise it or set "auto"'
+            f"{etf_delta_key(index, station)}: must be between {needed_ns} and 1000000000, as timer"
+            " and driver take that long to bring a frame to the NIC; raise it"
+            + (' or set "auto"' if station.qdisc is None else "")
         )
     least_ns = least_advance_ns(scenario, station, len(own))
     for index, stream in own:
@@ -132,7 +132,7 @@ def _check_ring(scenario: Scenario, station: Station, own: list[tuple[int, Strea
     key = f'key `stream[{most}].advance_ns` (stream "{stream.id}") = {stream.advance_ns}'
     if limit_ns < stream.advance_ns:
         index = [entry.name for entry in scenario.station].index(station.name)
-        key = f'key `station[{index}].etf_delta_ns` (station "{station.name}") = {limit_ns}'
+        key = etf_delta_key(index, station)
     raise ConfigError(
         f"{key}: must be less, as {together} frames would be in the NIC at once, {waiting[most]} of"
         f' them of stream "{stream.id}", and its ring holds {RING_FRAMES}; lower it or lengthen'

@@ -149,7 +149,7 @@ def etf(name: Word, words: Words) -> Etf:
             f"delta is above the {most_ns} ns for which the NIC takes frames in advance; write at"
             f" most {most_ns}"
         )
-    return found
+    return replace(found, delta_place=delta.place)
 
 
 def cbs(name: Word, words: Words) -> Cbs:

@@ -10,10 +10,12 @@ from keepon.model.qdiscs import reader
 from keepon.model.qdiscs.tree import PRIORITIES, Etf, Fifo, Guard, Qdisc, Taprio, Tree
 from keepon.model.stationtables import Station
 
+_NAME = "qdisc"
+
 
 @lru_cache(maxsize=64)
 def _tree(text: str) -> Tree:
-    return reader.parse_one(text, "qdisc")
+    return reader.parse_one(text, _NAME)
 
 
 def tree_of(station: Station) -> Tree | None:
@@ -61,8 +63,17 @@ def assisted(tree: Tree) -> bool:
 
 def delta_ns(tree: Tree) -> int:
     """The greatest delta of its etf."""
-    qdiscs = [tree.root, *tree.leaves.values()]
-    return max([0, *(qdisc.delta_ns for qdisc in qdiscs if isinstance(qdisc, Etf))])
+    return max([0, *(etf.delta_ns for etf in _etfs(tree))])
+
+
+def delta_line(tree: Tree) -> str:
+    """Where in the station's text it is: "line 3"."""
+    etf = max(_etfs(tree), key=lambda etf: etf.delta_ns)
+    return etf.delta_place.removeprefix(f"{_NAME}: ")
+
+
+def _etfs(tree: Tree) -> list[Etf]:
+    return [qdisc for qdisc in (tree.root, *tree.leaves.values()) if isinstance(qdisc, Etf)]
 
 
 def check_real(where: str, station: Station) -> None:

@@ -89,13 +89,18 @@ class Taprio:
 
 @dataclass(frozen=True)
 class Etf:
-    """Earliest txtime first. A frame is handed on when less than `delta_ns` is left."""
+    """Earliest txtime first. A frame is handed on when less than `delta_ns` is left.
+
+    Attributes:
+        delta_place: where in its text that is written.
+    """
 
     clockid: str
     delta_ns: int = 0
     offload: bool = False
     deadline_mode: bool = False
     skip_sock_check: bool = False
+    delta_place: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from keepon.errors import ConfigError
+from keepon.model.hosts import etf_delta_key
 from keepon.model.scenario import Load, Scenario, Station, Stream
 from keepon.model.wire import OVERHEAD_BYTES, PS_PER_NS, byte_time_ps, wire_time_ps
 from keepon.planner.parameters import lead, polls, synchronisation
@@ -387,8 +388,7 @@ def check_advances(needs: Needs, choice: Choice) -> None:
     )
     if way.limit_ns is not None and way.limit_ns - way.limited_ns < choice.lead_ns:
         raise ConfigError(
-            f'key `station[{needs.index}].etf_delta_ns` (station "{needs.name}") ='
-            f" {way.limit_ns}: must be "
+            f"{etf_delta_key(needs.index, needs.station, needs.name)}: must be "
             f"between {choice.lead_ns + way.limited_ns} and 1000000000, as {why} and its host"
             " takes "
             f"{way.limited_ns} ns from ETF's timer to the driver; raise it, or {remedy}"
