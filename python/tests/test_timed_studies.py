@@ -118,6 +118,48 @@ def test_what_the_collapse_hangs_on_has_a_table_each_with_the_defaults_among_it(
     assert STUDIES["mitsubishi.table11"].origins.calibrated["cores"].startswith("mitsubishi.table2")
 
 
+def rows_of(part: Any, title: str) -> dict[Any, list[Any]]:
+    (table,) = [table for table in part["tables"] if table["title"].startswith(title)]
+    return {row[0]: row for row in table["rows"]}
+
+
+def test_steps_are_counted_apart_and_what_expired_is_none_of_the_drops() -> None:
+    """N25: in the shown run TCP is throttled by etf's order, not by frames that came late."""
+    (part, _) = run("mitsubishi.table11")["parts"]
+    _, given, _, waited_us, expired, refused, told, *_ = rows_of(part, "The four steps")[
+        "enabled, TCP"
+    ]
+    assert given > told == refused + expired and refused > 0 == expired
+    assert 0 < waited_us < 200
+    assert any(f"{expired} frames had expired, and {refused} were" in it for it in part["findings"])
+    (check,) = [check for check in part["checks"] if "steps (1) and (4)" in check["what"]]
+    assert f"refused {refused}, told {told}" in check["found"]
+
+
+def test_what_hangs_on_chosen_inputs_is_marked_so_and_what_does_not_come_out_says_it() -> None:
+    """N22, N25, N28, N29."""
+    (part, _) = run("mitsubishi.table11")["parts"]
+    rows = {row["quantity"]: row for row in part["compared"]}
+    kinds = {name: row["kind"] for name, row in rows.items()}
+    assert {name for name, kind in kinds.items() if kind == "chosen"} == {
+        "enabled, TCP: Mb/s", "disabled, TCP: Mb/s",
+    }  # fmt: skip
+    assert "does not come out" in rows["disabled, TCP: Mb/s"]["remark"]
+    assert "to 382.3 Mb/s" in rows["enabled, TCP: Mb/s"]["remark"]
+    assert all(
+        table["kind"] == "chosen" for table in part["tables"] if "TCP with" in table["title"]
+    )
+    for name in ("mitsubishi.table8", "mitsubishi.table10"):
+        for row in run(name)["parts"][0]["compared"]:
+            wanted = "chosen" if row["quantity"].startswith("offload off") else "by construction"
+            assert row["kind"] == wanted
+    (reaches,) = [it for it in run("mitsubishi.table8")["parts"][0]["findings"] if "(N29)" in it]
+    rows = {row["quantity"]: row for row in run("mitsubishi.table8")["parts"][0]["compared"]}
+    udp, tcp = (rows[f"offload off, {load}: pk-pk, ns"]["ours"] for load in ("UDP", "TCP"))
+    assert f"{udp:.0f} ns peak to peak beside UDP and {tcp:.0f} beside TCP" in reaches
+    assert ("does not come out" in reaches) == (tcp >= udp)
+
+
 def test_a_stall_is_excluded_by_the_published_rule_and_counted() -> None:
     """N20, P25."""
     still = threeclasses.measure(Case("UDP"), QUIET, 1)

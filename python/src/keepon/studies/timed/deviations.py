@@ -47,7 +47,10 @@ REMARKS = {
         "the model's NIC has a comparator of 32 ns, of which the period is a multiple, and one"
         " clock with the analyser; the i210's own 24 ns either way are of its hardware"
     ),
-    False: "the CPU's timer is that of an i7-7700K: none is published for the Atom and its kernel",
+    False: (
+        "hangs on what a frame costs the CPU, chosen, and on its timer, that of an i7-7700K: none"
+        " is published for the Atom and its kernel"
+    ),
 }
 
 
@@ -135,7 +138,7 @@ def _compared(quantity: Quantity, found: dict[Case, Outcome]) -> list[Comparison
             columns.ours(quantity.of(run)),
             _row(quantity, case),
             f"mitsubishi.{quantity.name}",
-            "by construction" if case.offload else "calculated",
+            "by construction" if case.offload else "chosen",
             REMARKS[case.offload],
         )
     return made
@@ -148,7 +151,7 @@ def _table(quantity: Quantity, found: dict[Case, Outcome]) -> Table:
         rows.append([*label(case), "published", *columns.published(_row(quantity, case))])
     return Table(
         f"Table {quantity.name[5:]}",
-        "calculated",
+        "chosen",
         columns.columns("offload", "load", ""),
         rows,
         "By a LAN analyser of 8 ns (mitsubishi.table4). Stalls of firmware, 600 us and more, are"
@@ -268,8 +271,8 @@ def _encroaching(costs: dict[int, Outcome], tcp: Outcome, settings: Settings) ->
     lag_us = {us: (us - PLACE_US) * threeclasses.FRAMES_A_WINDOW for us in costs}
     return [
         Check(
-            "where a frame costs the CPU more than its place in the window lasts, TC2 puts off TC0"
-            " and not TC1: their distance is too short (N28)",
+            "where a frame costs the CPU more than its place in the window lasts, which is chosen"
+            " so, TC2 puts off TC0 and not TC1: their distance is too short (N28)",
             all(mean < -WANTED_NS for mean in means.values()),
             ", ".join(f"{us} us: {mean:.0f} ns" for us, mean in means.items()),
         ),
@@ -286,8 +289,8 @@ def _encroaching(costs: dict[int, Outcome], tcp: Outcome, settings: Settings) ->
             ", ".join(f"{us} us: {count}" for us, count in expired.items()),
         ),
         Check(
-            "TCP, which does not fill TC2, puts off TC0 less than half as far (N29), at"
-            f" {SLOW_US} us a frame",
+            f"at {SLOW_US} us a frame, chosen for it, TCP, which does not fill TC2, puts off TC0"
+            " less than half as far (N29; the table itself: see what was found)",
             tcp_us < udp_us / 2,
             f"{tcp_us:.1f} against {udp_us:.1f} us",
         ),
@@ -329,11 +332,33 @@ def _findings(quantity: Quantity, found: dict[Case, Outcome], settings: Settings
             " Atom is not published; at 18 to 20 us both the encroachment and the 353 to 366 Mb/s"
             " of UDP would be as published."
         )
+        made.append(_reaches(found))
     if quantity.name == "table10":
         off = found[CASES[2]].apart_ns
         made.append(
             f"Without offload, UDP: mean {off.mean():.0f} ns, {off.min()} to {off.max()} ns;"
             " published -7426 ns, -229872 to 12448. Negative is that TC0, first behind TC2, is put"
-            " off and TC1 is not (N28)."
+            f" off and TC1 is not (N28): {_sign(off)}. It comes out where a frame costs the CPU"
+            " 14 us or more, or a stall ends in TC2's window (mitsubishi.table8); both are chosen."
         )
     return made
+
+
+def _reaches(found: dict[Case, Outcome]) -> str:
+    """N29 of the table itself."""
+    ours = {case.load: int(np.ptp(run.tc0_ns)) for case, run in found.items() if not case.offload}
+    known = {load: _row(QUANTITIES["table8"], Case(load, False))["pkpk_ns"] for load in ours}
+    comes_out = ours["TCP"] < ours["UDP"]
+    return (
+        "Whether TCP reaches less far into TC0's window than UDP (N29): in this table TC0's periods"
+        f" are {ours['UDP']} ns peak to peak beside UDP and {ours['TCP']} beside TCP, published"
+        f" {known['UDP']:.0f} and {known['TCP']:.0f}: it"
+        f" {'comes out' if comes_out else 'does not come out'}. What a frame costs the Atom is"
+        " missing, and how many stalls there were, and when."
+    )
+
+
+def _sign(apart_ns: IntArray) -> str:
+    """Whether frames of TC0 are late by what microseconds ask for."""
+    mean_ns = float(apart_ns.mean())
+    return "it comes out" if mean_ns < -WANTED_NS else "it does not come out here"

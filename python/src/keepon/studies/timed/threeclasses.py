@@ -8,6 +8,7 @@ the cable would stamp is the listener's stamp of arrival, 8 ns wide as published
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
@@ -152,6 +153,7 @@ class Outcome:
         periodic_lost: frames of TC0 and TC1 that were due and did not come.
         late_ps: when each frame of TC0, then of TC1, is on the wire, less its time.
         payload_bps: of TC2, at the listener.
+        waited_us: longest that software of the talker which was ready waited for a core.
         qdisc: counters of the talker's qdiscs.
         tcp: counters of the connection.
     """
@@ -166,6 +168,7 @@ class Outcome:
     payload_bps: float
     submitted: int
     verdicts: dict[str, int]
+    waited_us: float
     qdisc: dict[str, int]
     tcp: dict[str, int]
 
@@ -286,9 +289,15 @@ def measure(case: Case, settings: Settings, seed: int) -> Outcome:
         load["tcp"]["window_bytes"] * 8 / settings.duration_s if tcp else payload_bps,
         load["submitted"],
         {name: count for name, count in load["verdicts"].items() if count},
+        _waited_us(station),
         dict(station.get("qdisc", {})),
         tcp,
     )
+
+
+def _waited_us(station: Mapping[str, Any]) -> float:
+    priorities = station.get("cpu", {}).values()
+    return float(max((one["wait_ps_max"] for one in priorities), default=0)) / 1e6
 
 
 def _counts(machines: TcpMachines) -> dict[str, int]:
