@@ -250,6 +250,23 @@ def test_the_constant_delays_are_named_and_taken_off() -> None:
     assert abs(row[3]) < 32
 
 
+def test_the_span_of_plain_is_the_wake_up_it_was_given_and_is_marked_so() -> None:
+    """As is the greatest of Figure 2, a step of its stamps."""
+    for cap_us in (20, 50):
+        options = ["samples=5000", f"wakeup_cap_us={cap_us}", "tail_probability=0.1"]
+        found = study.run(STUDIES["cochran.table"], "cochran.table", options)
+        rows = {row["quantity"]: row for row in found["parts"][0]["compared"]}
+        span = rows["plain preempt_rt: pk-pk, ns"]
+        assert span["ours"] == pytest.approx(cap_us * 1000, rel=0.03)
+        plain = [row["kind"] for name, row in rows.items() if name.startswith("plain")]
+        assert plain == ["chosen"] * 5
+        timed = [row["kind"] for name, row in rows.items() if not name.startswith("plain")]
+        assert timed == ["calculated"] * 10
+        assert not any("wider" in check["what"] for check in found["parts"][0]["checks"])
+    (mean, greatest) = run("fejes.fig2")["parts"][0]["compared"]
+    assert (mean["kind"], greatest["kind"], greatest["ours"]) == ("calculated", "chosen", 8)
+
+
 def test_sleeping_jitter_grows_with_the_packet_because_the_copy_does() -> None:
     """L33: without a cost of copying it does not."""
     free = study.run(STUDIES["fejes.sizes"], "fejes.sizes", ["copy_ns_per_kib=0", "packets=500"])

@@ -184,7 +184,7 @@ def fig2(settings: Settings, spread: Spread) -> Part:
         Comparison("mean, ns", float(off.mean()), known["offload_avg_diff_ns"], known["id"],
                    "calculated", remark),
         Comparison("greatest, ns", int(off.max()), known["offload_max_diff_ns"], known["id"],
-                   "calculated", remark),
+                   "chosen", f"a step of the stamps, {settings.stamp_ns} ns, which are chosen"),
     ]  # fmt: skip
     sleeping = np.abs(found["sleep"].apart_ns)
     result.checks = [
