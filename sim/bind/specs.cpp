@@ -208,14 +208,11 @@ GuardSpec ReadGuard(SpecReader &reader)
 LeafSpec ReadLeaf(SpecReader reader)
 {
 	LeafSpec spec;
-	spec.kind = static_cast<LeafKind>(
-		reader.Choice("kind", { { "fifo", static_cast<int>(LeafKind::kFifo) },
-					{ "etf", static_cast<int>(LeafKind::kEtf) },
-					{ "guard", static_cast<int>(LeafKind::kGuard) } }));
+	spec.kind = reader.Text("kind");
 	spec.keeps_txtime = reader.Flag("keeps_txtime", false);
-	if (spec.kind == LeafKind::kEtf)
+	if (spec.kind == "etf")
 		spec.etf = ReadEtf(reader);
-	if (spec.kind == LeafKind::kGuard)
+	if (spec.kind == "guard")
 		spec.guard = ReadGuard(reader);
 	reader.Finish();
 	return spec;

@@ -1,8 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "keepon/sim/etf_qdisc.hpp"
 
+#include "keepon/sim/leaf_kind.hpp"
+
 namespace keepon::sim
 {
+
+namespace
+{
+
+std::unique_ptr<Qdisc> Make(const LeafSetup &setup)
+{
+	return std::make_unique<EtfQdisc>(setup.host, setup.below, setup.spec.etf, setup.labeller);
+}
+
+const Registry<LeafKind>::Entry kEntry{ "etf", { Make } };
+
+} // namespace
 
 /// A frame whose sender knows of no time has none but what taprio gave it; without that the kernel
 /// takes it for one of 1970. Applications set their sockets to the mode the qdisc has.

@@ -1,8 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "keepon/sim/guard_qdisc.hpp"
 
+#include "keepon/sim/leaf_kind.hpp"
+
 namespace keepon::sim
 {
+
+namespace
+{
+
+std::unique_ptr<Qdisc> Make(const LeafSetup &setup)
+{
+	return std::make_unique<GuardQdisc>(setup.host, setup.below, setup.spec.guard);
+}
+
+const Registry<LeafKind>::Entry kEntry{ "guard", { Make } };
+
+} // namespace
 
 GuardQdisc::GuardQdisc(QdiscHost &host, QdiscBelow &below, const GuardSpec &spec)
 	: host_(host), below_(below), spec_(spec)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "keepon/sim/qdisc_tree.hpp"
 
-#include "keepon/sim/guard_qdisc.hpp"
+#include "keepon/sim/leaf_kind.hpp"
 
 namespace keepon::sim
 {
@@ -25,16 +25,8 @@ QdiscTree::QdiscTree(QdiscHost &host, QdiscBelow &driver, const QdiscSpec &spec)
 	}
 	for (const LeafSpec &leaf : spec.leaves) {
 		Outlet &outlet = outlets_.emplace_back(*below, leaf.keeps_txtime);
-		switch (leaf.kind) {
-		case LeafKind::kEtf:
-			leaves_.push_back(
-				std::make_unique<EtfQdisc>(host, outlet, leaf.etf, assist_.get()));
-			break;
-		case LeafKind::kGuard:
-			leaves_.push_back(std::make_unique<GuardQdisc>(host, outlet, leaf.guard));
-			break;
-		case LeafKind::kFifo: leaves_.push_back(std::make_unique<Fifo>(outlet)); break;
-		}
+		const LeafKind &kind = *Registry<LeafKind>::Find(leaf.kind);
+		leaves_.push_back(kind.make({ host, outlet, leaf, assist_.get() }));
 	}
 	for (const std::uint32_t queue : queue_of_class_) {
 		if (queue >= leaves_.size())

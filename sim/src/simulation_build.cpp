@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "keepon/sim/leaf_kind.hpp"
 #include "keepon/sim/load.hpp"
 #include "keepon/sim/release_kind.hpp"
 #include "keepon/sim/stream_talker.hpp"
@@ -26,6 +27,14 @@ void CheckKind(const std::string &station, const char *key, const std::string &v
 	if (!Registry<Kind>::Find(value))
 		throw ValueError("station " + Quoted(station) + ": " + key + " = " + Quoted(value) +
 				 " is not one of " + Registry<Kind>::Names());
+}
+
+void CheckLeaves(const std::string &station, const std::optional<QdiscSpec> &qdisc)
+{
+	if (!qdisc)
+		return;
+	for (const LeafSpec &leaf : qdisc->leaves)
+		CheckKind<LeafKind>(station, "kind of a qdisc", leaf.kind);
 }
 
 } // namespace
@@ -65,6 +74,9 @@ NodeId Simulation::AddStation(const std::string &name, const StationSpec &spec)
 	CheckKind<TransmitterKind>(name, "driver", spec.driver);
 	CheckKind<ReleaseKind>(name, "release", spec.release);
 	CheckKind<SyncKind>(name, "sync", spec.sync);
+	CheckLeaves(name, spec.qdisc);
+	for (const PortSpec &port : spec.ports)
+		CheckLeaves(name, port.qdisc);
 	Node &node = nodes_.emplace_back();
 	node.name = name;
 	node.station_spec = spec;

@@ -7,6 +7,7 @@
 
 #include "checks.hpp"
 #include "keepon/sim/fault.hpp"
+#include "keepon/sim/leaf_kind.hpp"
 #include "keepon/sim/load.hpp"
 #include "keepon/sim/release_kind.hpp"
 #include "keepon/sim/servo.hpp"
@@ -99,7 +100,7 @@ class Delay final : public Qdisc
 public:
 	static constexpr std::int64_t kNs = 10'000;
 
-	explicit Delay(const ReleaseSetup &setup) : host_(setup.host), driver_(setup.driver) {}
+	Delay(QdiscHost &host, QdiscBelow &driver) : host_(host), driver_(driver) {}
 
 	void Enqueue(TxFrame &frame) override
 	{
@@ -124,10 +125,17 @@ private:
 
 std::unique_ptr<Qdisc> MakeDelay(const ReleaseSetup &setup)
 {
-	return std::make_unique<Delay>(setup);
+	return std::make_unique<Delay>(setup.host, setup.driver);
 }
 
 const Registry<ReleaseKind>::Entry kDelay{ "delay", { true, MakeDelay } };
+
+std::unique_ptr<Qdisc> MakeDelayLeaf(const LeafSetup &setup)
+{
+	return std::make_unique<Delay>(setup.host, setup.below);
+}
+
+const Registry<LeafKind>::Entry kDelayLeaf{ "delay", { MakeDelayLeaf } };
 
 /// Steps the clock at every interval and leaves its rate alone.
 void KeepBySteps(KeptClock &clock, bool)
@@ -211,11 +219,10 @@ struct Both {
 	FlowId flows[2];
 };
 
-void TestReleases(Checks &checks)
+/// A station of \p spec hands frames to its driver Delay::kNs later than one of the defaults.
+void TestDelay(Checks &checks, const StationSpec &spec)
 {
-	StationSpec spec;
-	Both plain(spec);
-	spec.release = std::string("delay");
+	Both plain{ StationSpec() };
 	Both delayed(spec);
 	for (Both *both : { &plain, &delayed })
 		both->sim.Run(15'500'000, [] {});
@@ -224,6 +231,29 @@ void TestReleases(Checks &checks)
 		       plain.sim.FlowAt(plain.flows[0], true).records.submit_ps[seq] +
 			       Delay::kNs * kPsPerNs);
 	EXPECT(delayed.sim.FlowAt(delayed.flows[0], true).delivered[0] == 6);
+}
+
+void TestLeaves(Checks &checks)
+{
+	StationSpec spec;
+	spec.qdisc.emplace();
+	spec.qdisc->queue_of_class.assign(KPN_CLASS_COUNT, 0);
+	LeafSpec &leaf = spec.qdisc->leaves.emplace_back();
+	leaf.kind = std::string("delay");
+	TestDelay(checks, spec);
+	EXPECT(Registry<LeafKind>::Names() == "\"delay\" \"etf\" \"fifo\" \"guard\"");
+	leaf.kind = std::string("tbf");
+	Simulation other(1, 0);
+	EXPECT(Said([&] { other.AddStation("a", spec); }) ==
+	       "station \"a\": kind of a qdisc = \"tbf\" is not one of " +
+		       Registry<LeafKind>::Names());
+}
+
+void TestReleases(Checks &checks)
+{
+	StationSpec spec;
+	spec.release = std::string("delay");
+	TestDelay(checks, spec);
 	EXPECT(Registry<ReleaseKind>::Names() == "\"delay\" \"etf\" \"sleep\" \"txtime\"");
 	Simulation other(1, 0);
 	spec.release = std::string("soon");
@@ -282,6 +312,7 @@ void TestRegistry(Checks &checks)
 {
 	TestLoads(checks);
 	TestReleases(checks);
+	TestLeaves(checks);
 	TestSyncs(checks);
 	TestFaults(checks);
 	Simulation sim(1, 1'700'000'000'000'000'000);

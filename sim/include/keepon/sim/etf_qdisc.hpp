@@ -14,17 +14,6 @@ namespace keepon::sim
 class EtfQdisc final : public Qdisc
 {
 public:
-	/// Gives a frame another time, not before \p least_ns. Source: Mitsubishi paper section 6.2.2
-	/// (N27).
-	class Labeller
-	{
-	public:
-		virtual void GiveTime(TxFrame &frame, std::int64_t least_ns) = 0;
-
-	protected:
-		~Labeller() = default;
-	};
-
 	/// \param labeller  of frames that carry its label; NULL: nobody does
 	EtfQdisc(QdiscHost &host, QdiscBelow &below, const EtfSpec &spec, Labeller *labeller)
 		: host_(host), below_(below), spec_(spec), labeller_(labeller)

@@ -66,6 +66,16 @@ public:
 	virtual void AddCounters(Counters &) const {}
 };
 
+/// Gives a frame another time, not before \p least_ns. Source: Mitsubishi paper section 6.2.2 (N27).
+class Labeller
+{
+public:
+	virtual void GiveTime(TxFrame &frame, std::int64_t least_ns) = 0;
+
+protected:
+	~Labeller() = default;
+};
+
 /// How the kernel counts a frame: without FCS.
 inline std::int64_t SkbBytes(const TxFrame &frame)
 {

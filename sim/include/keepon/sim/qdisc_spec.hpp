@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace keepon::sim
@@ -24,10 +25,8 @@ struct GuardSpec {
 	bool late_send = false;
 };
 
-enum class LeafKind { kFifo, kEtf, kGuard };
-
 struct LeafSpec {
-	LeafKind kind = LeafKind::kFifo;
+	std::string kind = "fifo"; // name of a LeafKind
 	EtfSpec etf;
 	GuardSpec guard;
 	// The driver is given the txtimes of frames: etf is offloaded, or the driver reads them.

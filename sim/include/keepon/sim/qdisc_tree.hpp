@@ -42,17 +42,6 @@ private:
 		QdiscBelow &below_;
 		bool keeps_txtime_;
 	};
-	/// A fifo never waits here: the driver has a queue of its own.
-	class Fifo final : public Qdisc
-	{
-	public:
-		explicit Fifo(QdiscBelow &below) : below_(below) {}
-		void Enqueue(TxFrame &frame) override { below_.HandOn(frame); }
-
-	private:
-		QdiscBelow &below_;
-	};
-
 	QdiscHost &host_;
 	std::vector<std::uint32_t> queue_of_class_;
 	std::unique_ptr<TaprioAssist> assist_;

@@ -14,7 +14,6 @@
 #include <optional>
 #include <vector>
 
-#include "keepon/sim/etf_qdisc.hpp"
 #include "keepon/sim/qdisc.hpp"
 #include "keepon/sim/qdisc_spec.hpp"
 
@@ -22,7 +21,7 @@ namespace keepon::sim
 {
 
 /// Gives times: txtime-assist.
-class TaprioAssist final : public EtfQdisc::Labeller
+class TaprioAssist final : public Labeller
 {
 public:
 	TaprioAssist(QdiscHost &host, const TaprioSpec &spec)
