@@ -33,6 +33,7 @@ void TestPayload(Checks &checks);
 void TestRegistry(Checks &checks);
 void TestServo(Checks &checks);
 void TestTcp(Checks &checks);
+void TestTcpRules(Checks &checks);
 void TestTornFrames(Checks &checks);
 
 } // namespace keepon::sim::test

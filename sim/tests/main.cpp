@@ -22,6 +22,7 @@ int main()
 	keepon::sim::test::TestRegistry(checks);
 	keepon::sim::test::TestServo(checks);
 	keepon::sim::test::TestTcp(checks);
+	keepon::sim::test::TestTcpRules(checks);
 	keepon::sim::test::TestTornFrames(checks);
 	std::printf("%" PRIu64 " passed, %" PRIu64 " failed\n", checks.passed, checks.failed);
 	return checks.failed != 0;
