@@ -216,6 +216,12 @@ REFUSED = [
         ' with sync.mode "ptp"; name another station, or use "gptp"',
     ),
     (
+        [station("gw", "standard"), *TWO[1:], stream("x", "s0", "gw"),
+         '[sync]\nmode = "gptp"\ngrandmaster = "s0"\n'],
+        'key `sync.grandmaster` = "s0": has no way to s1 over bridges, and stations pass no Sync'
+        ' on; link s1 to a bridge of that network, or use sync.mode "ideal"',
+    ),
+    (
         [*TWO, table("fault", {"at_s": 0.01, "kind": "link-down", "node": "gw"})],
         'key `fault[0].node` = "gw": has 2 ports, and link-down is of one; name gw.0 or gw.1',
     ),

@@ -532,6 +532,34 @@ def _sync(source: str, scenario: Scenario, nodes: list[str]) -> None:
                 f"must have class {sync.tc}, in which PTP frames are sent; add it or change"
                 " sync.tc",
             )
+    _heard(source, scenario)
+
+
+def _heard(source: str, scenario: Scenario) -> None:
+    """Sync comes to every node from every grandmaster, over bridges: stations pass none on."""
+    topology = Topology(scenario)
+    keys = [("sync.grandmaster", scenario.sync.grandmaster)]
+    for number, domain in enumerate(scenario.sync.domains):
+        keys.append((f"sync.domains[{number}].grandmaster", domain.grandmaster))
+    for key, master in keys:
+        if master is None:
+            continue
+        reached, waiting = {master}, [master]
+        while waiting:
+            node = waiting.pop()
+            if node == master or node in topology.bridges:
+                more = [each for each in topology.neighbours[node] if each not in reached]
+                reached |= set(more)
+                waiting += more
+        for node in topology.neighbours:
+            if node not in reached:
+                raise problem(
+                    source,
+                    key,
+                    master,
+                    f"has no way to {node} over bridges, and stations pass no Sync on; link {node}"
+                    ' to a bridge of that network, or use sync.mode "ideal"',
+                )
 
 
 def _one_clock(source: str, scenario: Scenario, index: int) -> None:
