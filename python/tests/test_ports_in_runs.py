@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from helpers import ROOT
-from keepon.errors import ConfigError
+from keepon.errors import ConfigError, PlanRejectedError
 from keepon.measure import results
 from keepon.measure.results import FrameArrays
 from keepon.model import loading
@@ -90,6 +90,32 @@ def test_streams_of_an_earlier_plan_stay_in_the_slots_of_their_port() -> None:
     assert rings[0] == rings[1]
     for name in "xy":
         assert after["streams"][name]["release_ns"] == before["streams"][name]["release_ns"]
+
+
+def test_ports_keep_their_slots_where_links_are_told_in_another_order() -> None:
+    """Their numbers are others then."""
+    streams = [stream("x", "gw", "s0"), stream("y", "gw", "s1", frame_bytes=600)]
+    nodes = [station("gw"), leaf("s0"), leaf("s1")]
+    links = [link("gw", "s0"), link("gw", "s1", rate_bps=10**8)]
+    before = planned(scenario_of(*nodes, *links, *streams))
+    turned = scenario_of(*nodes, *links[::-1], *streams)
+    after = make_plan(turned, None, before)
+    assert after["kept"] == ["x", "y"] and problems(turned, after) == []
+    for own, earlier in ("gw.0", "gw.1"), ("gw.1", "gw.0"):
+        for key in ("peer", "slot_bytes", "ring_slots"):
+            assert after["stations"][own][key] == before["stations"][earlier][key]
+
+
+def test_late_frames_of_another_port_excuse_no_broken_bound() -> None:
+    """They take nothing from it: it has a wire and slots of its own."""
+    crowd = [stream(f"x{i}", "gw", "s0", advance_ns=60_000) for i in range(12)]
+    nodes = [station("gw"), leaf("s0"), leaf("s1"), link("gw", "s0"), link("gw", "s1")]
+    scenario = scenario_of(*nodes, *crowd, stream("y", "gw", "s1"))
+    plan = make_plan(scenario)
+    assert any("late" in ended for ended in trial(scenario, plan)["unsent"].values())
+    plan["streams"]["y"]["bounds"]["delay_ns"] -= 30
+    with pytest.raises(PlanRejectedError, match="delay_ns of stream y was"):
+        trial(scenario, plan)
 
 
 def test_a_result_has_the_ports_and_their_sums_and_the_report_shows_them() -> None:
@@ -201,7 +227,14 @@ REFUSED = [
         [*TWO, stream("x", "gw", "s0", "s1")],
         'key `stream[0].listeners[1]` (stream "x") = "s1": is not beyond port "gw.0" of talker'
         ' "gw", by which the stream leaves, as the way to "s0" begins there; make a stream of its'
-        " own for it, or choose another route",
+        " own for it",
+    ),
+    (
+        [*TWO[:-1], bridge("b"), link("gw", "b"), link("b", "s1"), link("b", "s0"),
+         stream("x", "gw", "s0", "s1")],
+        'key `stream[0].listeners[1]` (stream "x") = "s1": is not beyond port "gw.0" of talker'
+        ' "gw", by which the stream leaves, as the way to "s0" begins there; state route = ["b"],'
+        " by which all are reached",
     ),
     (
         [*TWO, stream("x", "s0", "gw"), '[sync]\nmode = "gptp"\ngrandmaster = "s0"\n'],

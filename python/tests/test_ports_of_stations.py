@@ -307,6 +307,14 @@ MUTATIONS: list[tuple[Callable[[Plan], object], str]] = [
     (swapped_ports, "station gw.0: its streams are not those of the scenario"),
     (lambda plan: plan["stations"].pop("gw.1"), "station gw.1 is not in the plan"),
     (one_entry, "station gw is not in the scenario"),
+    (
+        lambda plan: plan["stations"]["gw.0"].update(peer="s1"),
+        "station gw.0: it is a port to s1, and its link leads to b0",
+    ),
+    (
+        lambda plan: plan["stations"]["gw.0"].update(driver="standard"),
+        "station gw.0: driver standard is not the station's, keepon",
+    ),
 ]
 
 

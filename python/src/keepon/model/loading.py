@@ -6,6 +6,7 @@ range, remedy.
 from __future__ import annotations
 
 import difflib
+import json
 import re
 import tomllib
 from collections import deque
@@ -442,18 +443,26 @@ def _one_port(source: str, scenario: Scenario, index: int) -> None:
     """A frame leaves by one port of its talker, and all listeners are beyond it."""
     stream, topology = scenario.stream[index], Topology(scenario)
     port = topology.port_of(stream)
-    for number, listener in enumerate(stream.listeners):
-        try:
-            topology.shortest(stream.talker, listener, port.peer)
-        except KeyError:
-            raise problem(
-                source,
-                f'stream[{index}].listeners[{number}] (stream "{stream.id}")',
-                listener,
-                f'is not beyond port "{port.name}" of talker "{stream.talker}", by which the'
-                f' stream leaves, as the way to "{stream.listeners[0]}" begins there; make a stream'
-                " of its own for it, or choose another route",
-            ) from None
+    if topology.reaches(port, stream.listeners):
+        return
+    lost = [each for each in stream.listeners if not topology.reaches(port, [each])]
+    ways = [
+        topology.shortest(stream.talker, stream.listeners[0], other.peer)[1:-1]
+        for other in topology.ports_of(stream.talker)
+        if topology.reaches(other, stream.listeners)
+    ]
+    raise problem(
+        source,
+        f'stream[{index}].listeners[{stream.listeners.index(lost[0])}] (stream "{stream.id}")',
+        lost[0],
+        f'is not beyond port "{port.name}" of talker "{stream.talker}", by which the stream leaves,'
+        f' as the way to "{stream.listeners[0]}" begins there; '
+        + (
+            f"state route = {json.dumps(ways[0])}, by which all are reached"
+            if ways
+            else "make a stream of its own for it"
+        ),
+    )
 
 
 def _slots(source: str, scenario: Scenario, index: int) -> None:

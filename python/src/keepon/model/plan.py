@@ -100,6 +100,8 @@ class PlannedStation(TypedDict):
     """what the plan is made for"""
     streams: dict[str, TalkedStream]
     """its streams by id, in order of release"""
+    peer: NotRequired[str]
+    """who is at the other end of its link; of a station with several ports"""
     mode: NotRequired[Literal["phase-locked", "paper"]]
     """slots on the grid of network time, or running free"""
     slot_bytes: NotRequired[FrameBytes]

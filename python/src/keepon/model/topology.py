@@ -89,6 +89,15 @@ class Topology:
         """A station's port by who is at the other end of its link."""
         return self.ports_of(station)[self.neighbours[station].index(peer)]
 
+    def reaches(self, port: Port, listeners: list[str]) -> bool:
+        """Whether a port leads to all of them."""
+        try:
+            for listener in listeners:
+                self.shortest(port.station, listener, port.peer)
+        except KeyError:
+            return False
+        return True
+
     def port_of(self, stream: Stream) -> Port:
         """The port a stream leaves by: its way to the first listener begins there."""
         first, *others = self.ports_of(stream.talker)

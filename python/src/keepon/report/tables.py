@@ -191,7 +191,8 @@ def plan_parts(plan: Plan) -> list[Table]:
         )
     for column in ("best effort Mb/s", "payload share", "poll budget us"):
         stations.add_column(column, justify="right")
-    for name, entry in plan["stations"].items():
+    for own, entry in plan["stations"].items():
+        name = f"{own} (to {entry['peer']})" if "peer" in entry else own
         if "allowed" not in entry:
             if entry["streams"]:
                 stations.add_row(name, entry["driver"], *["-"] * 10)

@@ -15,6 +15,7 @@ from keepon.model.plan import Plan, Trial
 from keepon.model.result import RunResult
 from keepon.model.scenario import Scenario, Station
 from keepon.model.timing import talk_start_ns
+from keepon.model.topology import Topology
 from keepon.targets.sim.build import Build
 from keepon.targets.sim.runner import simulate_build
 from keepon.trial import clocks
@@ -156,20 +157,19 @@ def _sync_ns(scenario: Scenario) -> int:
 
 
 def _late_streams(scenario: Scenario, plan: Plan, document: RunResult) -> dict[str, dict[str, int]]:
-    """Streams that late frames may take windows from: those of their talkers, those that share a
-    port of a bridge with them, and with these in turn. Values are for `unsent`.
+    """Streams that late frames may take windows from: those that leave by the same port of their
+    talker, those that share a port of a bridge with them, and with these in turn. Values are for
+    `unsent`.
     """
-    talkers = _late_talkers(scenario, document)
-    found = {
-        stream.id: {LATE: talkers[stream.talker]}
-        for stream in scenario.stream
-        if stream.talker in talkers
-    }
+    topology = Topology(scenario)
+    leave = {stream.id: topology.port_of(stream).name for stream in scenario.stream}
+    late = _late_ports(scenario, leave, document)
+    found = {name: {LATE: late[port]} for name, port in leave.items() if port in late}
     ports = {
         name: {(window["bridge"], window["peer"]) for window in entry["windows"]}
         for name, entry in plan["streams"].items()
     }
-    met, count = set[tuple[str, str]](), sum(talkers.values())
+    met, count = set[tuple[str, str]](), sum(late.values())
     reached = list(found)
     while reached:
         met |= ports[reached.pop()]
@@ -179,18 +179,22 @@ def _late_streams(scenario: Scenario, plan: Plan, document: RunResult) -> dict[s
     return found
 
 
-def _late_talkers(scenario: Scenario, document: RunResult) -> dict[str, int]:
-    """Frames that came to the driver or the NIC when it was too late for them, by talker."""
+def _late_ports(scenario: Scenario, leave: dict[str, str], document: RunResult) -> dict[str, int]:
+    """Frames that came to the driver or the NIC when it was too late for them, by port.
+
+    Args:
+        leave: the port each stream leaves by.
+    """
     found: dict[str, int] = {}
     for stream in scenario.stream:
         entry, station = document["streams"][stream.id], document["stations"][stream.talker]
+        port = leave[stream.id]
         if scenario.station_named(stream.talker).driver == "launchtime":
-            ports = [*station.get("ports", {}).values()] or [station]
-            count = sum(port["nic"]["late_launches"] for port in ports)
+            count = station.get("ports", {}).get(port, station)["nic"]["late_launches"]
         else:
-            count = found.get(stream.talker, 0) + sum(
+            count = found.get(port, 0) + sum(
                 entry["verdicts"].get(name, 0) for name in ("moved", "late")
             )
         if count:
-            found[stream.talker] = count
+            found[port] = count
     return found

@@ -29,6 +29,10 @@ def _check_port(given: Given, place: Place, document: PlannedStation) -> list[st
     streams = [stream for name, stream in given.streams.items() if given.leaves[name] == place]
     if set(document["streams"]) != {stream.id for stream in streams}:
         return ["its streams are not those of the scenario"]
+    if document.get("peer", place[1]) != place[1]:
+        return [f"it is a port to {document['peer']}, and its link leads to {place[1]}"]
+    if station.driver != "under-test" and document["driver"] != station.driver:
+        return [f"driver {document['driver']} is not the station's, {station.driver}"]
     found = [
         f"offset of {stream.id} differs from its release"
         for stream in streams

@@ -50,6 +50,8 @@ def station_document(
         beside_ns: releases of the streams of the station's other ports, by id.
     """
     document: PlannedStation = {"driver": plan.planned_driver, "streams": {}}
+    if plan.port.name != plan.port.station:
+        document["peer"] = plan.port.peer
     for name, placements in placed.items():
         first = placements[0]
         document["streams"][name] = {

@@ -264,11 +264,8 @@ def _with_stream(scenario: Scenario, name: str, **update: Any) -> Scenario:
 def _is_reached(scenario: Scenario, name: str) -> bool:
     """Whether the port that a stream would leave by leads to all its listeners."""
     (stream,) = (stream for stream in scenario.stream if stream.id == name)
-    try:
-        Topology(scenario).paths(stream)
-    except KeyError:
-        return False
-    return True
+    topology = Topology(scenario)
+    return topology.reaches(topology.port_of(stream), stream.listeners)
 
 
 def _changes(

@@ -64,9 +64,21 @@ def with_its_slots(scenario: Scenario, plan: Plan) -> Scenario:
 
 
 def slots_of_ports(scenario: Scenario, plan: Plan) -> dict[str, KeeponOptions]:
-    """The same of each port of stations of several, by name: what the scenario cannot say."""
+    """The same of each port of stations of several, by name: what the scenario cannot say. A port
+    is known by who is at the other end: where links are told in another order its number is another
+    one.
+    """
+    earlier = {
+        (name.rpartition(".")[0], entry["peer"]): name
+        for name, entry in plan["stations"].items()
+        if "peer" in entry
+    }
     return {
-        port.name: _slots(scenario.station_named(port.station), port.name, plan)
+        port.name: _slots(
+            scenario.station_named(port.station),
+            earlier.get((port.station, port.peer), port.name),
+            plan,
+        )
         for port in Topology(scenario).ports.values()
         if port.name != port.station
     }
