@@ -29,7 +29,7 @@ from keepon.model.result import BoundCheck
 from keepon.model.scenario import Fault
 from keepon.model.tools import Listen, Talk
 from keepon.targets import packets
-from keepon.targets.host import observations
+from keepon.targets.host import observations, places
 from keepon.targets.host.observations import CARD, SOFTWARE_RECEIVED, Clocks, believed
 from keepon.targets.host.places import clock_limit_ns, parse_map
 from keepon.targets.host.target import ThisHost, check_supported
@@ -391,3 +391,13 @@ def test_a_disk_that_is_full_in_the_run_is_a_sentence(
     with pytest.raises(EnvironmentProblemError, match=said):
         testbed.run(job, full)
     assert (tmp_path / "undone").exists()
+
+
+def test_loads_without_their_program_are_refused_before_anything(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(places.shutil, "which", lambda name: None)
+    scenario = loading.load(TWO.with_name("robot-cell.toml"))
+    with pytest.raises(EnvironmentProblemError, match="is sent by iperf3, which is not installed"):
+        places.check_loads(scenario)
+    places.check_loads(scenario.model_copy(update={"load": []}))

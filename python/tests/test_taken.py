@@ -590,3 +590,31 @@ print(taken.groups("tun"))
 """
     said = python_apart(f"{AT_ONCE}{BEHIND}{RUN}", script).stdout.splitlines()
     assert said == ["[]", "['239.1.2.3', 'ff05::77']", "[]"]
+
+
+def test_many_commands_of_ip_are_one_process_and_the_one_that_fails_is_told() -> None:
+    script = """
+import os, subprocess
+from keepon.errors import KeeponError
+from keepon.linux import interface
+
+started = []
+run = subprocess.run
+subprocess.run = lambda words, **options: started.append(words) or run(words, **options)
+routes = [["route", "add", f"10.{at}.0.0/16", "dev", "card"] for at in range(1, 201)]
+interface.ip_each("-4", routes)
+print(len(started))
+for device in "card", 'a"b':
+    wrong = ["route", "add", "10.250.0.0/16", "via", "192.0.2.1", "dev", device]
+    try:
+        interface.ip_each("-4", [["route", "add", "10.251.0.0/16", "dev", device], wrong])
+    except KeeponError as error:
+        print(error)
+print(run(["ip", "-4", "route"], capture_output=True, text=True).stdout.count("10.251.0.0/16"))
+"""
+    more = "ip link add 'a\"b' type veth peer name beyond1\nip link set 'a\"b' up\n"
+    said = python_apart(f"{BEHIND}{more}{RUN}", script).stdout.splitlines()
+    assert said[0] == "1" and said[-1] == "1"
+    assert said[1].startswith("ip -4 route add 10.250.0.0/16 via 192.0.2.1 dev card: ")
+    assert "invalid gateway" in said[1]
+    assert said[2].startswith('ip -4 route add 10.251.0.0/16 dev a"b: ')

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import time
 from collections.abc import Callable
@@ -42,6 +43,30 @@ def run(*words: str, given: str = "") -> str:
 def ip(*words: str) -> str:
     """What `ip` prints; raises as `run`."""
     return run("ip", *words)
+
+
+def ip_each(family: str, commands: list[list[str]]) -> None:
+    """Commands of `ip` one after the other until one fails, by one process: a router has thousands
+    of routes. Raises as `run`, of the command that failed.
+
+    Args:
+        family: "-4" or "-6".
+    """
+    words = [word for command in commands for word in command]
+    if any(not re.fullmatch(r"[\w.:/@%+,=-]+", word, re.ASCII) for word in words):
+        for command in commands:  # names of interfaces may have what `-batch` takes for its own
+            ip(family, *command)
+        return
+    done = subprocess.run(
+        ["ip", family, "-batch", "-"], input="".join(f"{' '.join(each)}\n" for each in commands),
+        capture_output=True, text=True, check=False, start_new_session=True,
+    )  # fmt: skip
+    if done.returncode:
+        said, _, behind = done.stderr.partition("Command failed")
+        number = re.search(r":(\d+)", behind)
+        command = commands[int(number[1]) - 1] if number else ["-batch"]
+        why = one_line(said.strip() or f"exit code {done.returncode}", 200)
+        raise EnvironmentProblemError(f"ip {family} {' '.join(command)}: {why}")
 
 
 def queues(device: str) -> list[dict[str, Any]]:

@@ -20,7 +20,7 @@ from typing import Any
 
 from keepon.errors import EnvironmentProblemError, shell_word
 from keepon.linux import carried, firewall, reached, routes
-from keepon.linux.interface import ip
+from keepon.linux.interface import ip, ip_each
 from keepon.linux.losses import above
 
 IPV4_MTU_MIN, IPV6_MTU_MIN = 68, 1280
@@ -82,13 +82,12 @@ def take_routes(nic: str, device: str) -> None:
     for item in carried.neighbours(nic):
         if item[0] == "neigh" and (has_ipv6 or ":" not in item[3 if "proxy" in item else 2]):
             ip(*_by(device, list(item)))
-    for words in _in_order(_to_prepend(nic)):
-        if has_ipv6 or "inet6" not in words:
-            ip("-4", "route", "prepend", *_by(device, words))
+    found = [each for each in _in_order(_to_prepend(nic)) if has_ipv6 or "inet6" not in each]
+    ip_each("-4", [["route", "prepend", *_by(device, words)] for words in found])
     _take_ipv4(nic, device)
     if has_ipv6:
-        for words in _in_order(_with_metrics(nic)):
-            ip("-6", "route", "append", *_by(device, words))
+        found = _in_order(_with_metrics(nic))
+        ip_each("-6", [["route", "append", *_by(device, words)] for words in found])
         _take_groups(nic, device)
     reached.check_same(asked, before, nic, device, has_ipv6)
 

@@ -132,6 +132,19 @@ def clock_limit_ns(scenario: Scenario, plan: Plan) -> int | None:
     return max(CLOCK_LIMIT_NS_MIN, min((each for each in limits_ns if each), default=0) // 10)
 
 
+def check_loads(scenario: Scenario) -> None:
+    """Whether there is what sends loads.
+
+    Raises:
+        EnvironmentProblemError: there is not.
+    """
+    if scenario.load and shutil.which("iperf3") is None:
+        raise EnvironmentProblemError(
+            f"load {scenario.load[0].id} is sent by iperf3, which is not installed; apt install"
+            " iperf3, or leave [[load]] out"
+        )
+
+
 def found_program(name: str) -> str:
     """One of our programs, installed or built here.
 

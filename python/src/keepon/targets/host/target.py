@@ -34,6 +34,7 @@ from keepon.targets.host.places import (
     CLOCK_WAIT_S,
     Host,
     Place,
+    check_loads,
     check_places,
     clock_limit_ns,
     found_program,
@@ -328,6 +329,7 @@ class ThisHost:
         seed: int,
         progress: Progress | None = None,
     ) -> Outcome:
+        check_loads(scenario)
         programs = self.programs or {
             name: found_program(name) for name in ("keepon-talk", "keepon-listen")
         }
