@@ -99,7 +99,7 @@ def test_vlans_of_others_stay(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_card_that_something_is_built_on_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whose frames would be lost, and the connection over it, which nobody would watch."""
-    monkeypatch.setattr(taken, "above", lambda name: ["br0", "eth0.5", "rt0"])
+    monkeypatch.setattr(taken, "above", lambda name, with_peer: ["br0", "eth0.5", "rt0"])
     for module in (before, taken):
         monkeypatch.setattr(module, "ip", lambda *words: json.dumps([{"flags": ["UP"]}]))
     setup = Setup("of a plan", "eth0", "rt0", (), (TakeRoutes("eth0", "rt0"),))

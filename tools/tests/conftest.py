@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import socket
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from lab import Lab, build_tools
+
+SO_TIMESTAMP = 29  # of asm-generic/socket.h, which Python does not know
 
 
 @pytest.fixture(scope="session")
@@ -25,6 +28,12 @@ def tools(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def lab(tools: Path) -> Iterator[Lab]:
-    """Interface `va` in one namespace, `vb` in the other."""
-    with Lab(tools) as lab:
-        yield lab
+    """Interface `va` in one namespace, `vb` in the other.
+
+    Linux begins to stamp frames in software a while after somebody has asked for it, on a busy
+    machine after many frames: somebody has asked all the time.
+    """
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
+        asking.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMP, 1)
+        with Lab(tools) as lab:
+            yield lab
