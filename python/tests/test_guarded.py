@@ -33,7 +33,7 @@ def work():
     return "moved"
 
 def back():
-    time.sleep(1.5 if kind == "waits" else 0)  # a second signal comes into it, also on a busy machine
+    time.sleep(1.5 if kind == "waits" else 0)  # until a second signal has come
     if kind == "fails" and (folder / "stuck").exists():
         raise EnvironmentProblemError("no driver takes it")
     (folder / "half").unlink()
