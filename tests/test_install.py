@@ -173,6 +173,14 @@ def test_an_installation_that_is_killed_can_be_taken_away_and_made_again(tmp_pat
     assert subprocess.run(words, check=True, capture_output=True).returncode == 0
 
 
+def test_two_installations_at_once_wait_for_each_other(tmp_path: Path) -> None:
+    words = [str(ROOT / "scripts/install"), "--destdir", str(tmp_path), "modules", "units"]
+    with subprocess.Popen(words) as one, subprocess.Popen(words) as other:
+        assert (one.wait(), other.wait()) == (0, 0)
+    assert install("--destdir", tmp_path, "--uninstall").returncode == 0
+    assert files(tmp_path) == set()
+
+
 def test_a_folder_that_was_put_elsewhere_is_left_there(tmp_path: Path) -> None:
     where = ("--destdir", tmp_path)
     assert install(*where, "modules", "units").returncode == 0

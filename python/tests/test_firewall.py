@@ -79,3 +79,15 @@ def test_without_a_firewall_nothing_is_refused(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     firewall.check_twins("eth0", "rt0")
+
+
+def test_a_firewall_that_does_not_answer_is_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    script = tmp_path / "nft"
+    script.write_text("#!/bin/sh\nwhile :; do :; done\n")
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(firewall, "TIMEOUT_S", 0.2)
+    with pytest.raises(EnvironmentProblemError, match=r"^nft list ruleset does not answer"):
+        firewall.check_twins("eth0", "rt0")

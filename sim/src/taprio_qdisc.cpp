@@ -129,8 +129,8 @@ void TaprioGates::HandOn(TxFrame &frame)
 	Serve();
 }
 
-/// What does not end before its gate closes waits, and so does what the wire has no time for in this
-/// window. Before the schedule begins all gates are open, and there is no such bound.
+/// What does not end before its gate closes waits, and so does what the wire has no time for in
+/// this window. Before the schedule begins all gates are open, and there is no such bound.
 bool TaprioGates::Passes(const TxFrame &frame)
 {
 	if (close_ns_ == INT64_MIN)

@@ -99,7 +99,8 @@ void TestKarn(Checks &checks)
 	}
 }
 
-/// RFC 8985 section 6.2, step 4: what was sent sooner is waited for, a quarter of the least round trip.
+/// RFC 8985 section 6.2, step 4: what was sent sooner is waited for, a quarter of the least round
+/// trip.
 void TestReorderingWindow(Checks &checks)
 {
 	TcpSender sender(Spec(2));

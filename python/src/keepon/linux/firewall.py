@@ -30,21 +30,32 @@ def check_twins(nic: str, device: str) -> None:
     card shall not be open by it.
 
     Raises:
-        EnvironmentProblemError: it does not; the message has the first rule.
+        EnvironmentProblemError: it does not; the message has the first rule. Or it does not say.
     """
     for words in LISTED:
         if shutil.which(words[0]) is None:
             continue
-        done = subprocess.run(
-            words, capture_output=True, text=True, check=False, timeout=TIMEOUT_S, errors="replace"
-        )
-        of_card, of_device = (_naming(done.stdout, name) for name in (nic, device))
+        rules = _listed(words)
+        of_card, of_device = (_naming(rules, name) for name in (nic, device))
         if len(of_card) > len(of_device):
             raise EnvironmentProblemError(
                 f"{len(of_card)} rules of the firewall name {nic} ({' '.join(words)}), the first"
                 f" `{of_card[0]}`, and {len(of_device)} name {device}, by which its traffic would"
                 f" pass them by: have the same rules for {shell_word(device)} first"
             )
+
+
+def _listed(words: tuple[str, ...]) -> str:
+    """What a program lists; nothing where the kernel has no such firewall."""
+    try:
+        return subprocess.run(
+            words, capture_output=True, text=True, check=False, timeout=TIMEOUT_S, errors="replace"
+        ).stdout
+    except subprocess.TimeoutExpired as error:
+        raise EnvironmentProblemError(
+            f"{' '.join(words)} does not answer within {TIMEOUT_S} s, so that nobody could tell"
+            " which rules the card has; see what keeps it"
+        ) from error
 
 
 def _naming(rules: str, name: str) -> list[str]:

@@ -66,7 +66,8 @@ public:
 	virtual void AddCounters(Counters &) const {}
 };
 
-/// Gives a frame another time, not before \p least_ns. Source: Mitsubishi paper section 6.2.2 (N27).
+/// Gives a frame another time, not before \p least_ns. Source: Mitsubishi paper section 6.2.2
+/// (N27).
 class Labeller
 {
 public:
