@@ -319,6 +319,8 @@ def _mutate(plan: dict[str, Any], data: st.DataObject) -> None:
                 "route",
                 "queue",
                 "depth",
+                "preamble",
+                "overhead",
             ]
         )
     )
@@ -371,6 +373,11 @@ def _mutate(plan: dict[str, Any], data: st.DataObject) -> None:
     elif kind == "queue":
         name = data.draw(st.sampled_from(sorted(port["queues"])))
         port["queues"][name] ^= 1
+    elif kind == "preamble":
+        station["preamble_ps"] = data.draw(st.sampled_from([6_400, 640_000]))
+    elif kind == "overhead":
+        batch_ns = station["batch_slots"] * station["slot_time_ps"] // 1000
+        station["poll_overhead_ns"] = batch_ns + data.draw(st.integers(0, 1000))
     else:
         station["depth_slots"] = data.draw(
             st.sampled_from([0, station["batch_slots"] - 1, station["ring_slots"]])
@@ -385,6 +392,21 @@ def test_a_changed_plan_is_rejected(data: st.DataObject) -> None:
     assert plan != HABITAT_PLAN
     with pytest.raises(PlanRejectedError):
         verify(HABITAT_SCENARIO, plan)
+
+
+def test_a_batch_longer_than_the_advance_is_rejected_in_paper_mode() -> None:
+    keys = 'driver = "keepon"\nkeepon = { mode = "paper" }'
+    timed = small(
+        **{'driver = "under-test"': keys, '[compare]\ndrivers = ["keepon", "standard"]\n': ""}
+    )
+    plan = make_plan(timed)
+    assert problems(timed, plan) == []
+    station = plan["stations"]["a"]
+    advance_ns = timed.stream[0].advance_ns
+    station["batch_slots"] = 1000 * advance_ns // station["slot_time_ps"] + 1
+    station["depth_slots"] = station["batch_slots"]
+    station["ring_slots"] = 4096
+    assert [text for text in problems(timed, plan) if "F1 is handed over when its slot" in text]
 
 
 def test_a_plan_that_promises_nothing_where_it_has_to_is_rejected() -> None:

@@ -83,6 +83,19 @@ def test_launch_times_of_a_crystal_that_is_off_wait_for_the_next_byte_at_any_rat
     assert plan["streams"]["S1"]["bounds"]["release_error_ns"] == 32
 
 
+@pytest.mark.parametrize("ppm", ["25.5", "1000.0", "-1000.0"])
+@pytest.mark.parametrize("rate_bps", [10_000_000, 1_000_000_000])
+def test_the_earliest_instant_of_a_launch_knows_that_a_fast_crystal_ends_preambles_early(
+    ppm: str, rate_bps: int
+) -> None:
+    scenario = case("fast-launch", **{"25.5": ppm, "1000000000": str(rate_bps)})
+    plan, _ = holds(scenario)
+    short_ps = -plan["streams"]["S1"]["release_early_ps"]
+    assert 8 * 8 * 10**12 // rate_bps // 1000 < short_ps < 8 * 8 * 10**12 // rate_bps // 400
+    result = runner.run_all(scenario, plan, 1).runs[0].document
+    assert result["streams"]["S1"]["outcome"] == "met"
+
+
 def test_streams_with_launch_times_that_state_no_advance_get_one_that_etf_can_sort() -> None:
     scenario = case("ltadv")
     assert [stream.advance_ns for stream in scenario.stream] == [200_000, 200_000]

@@ -55,6 +55,10 @@ PTP_OWN_BYTES = {"gptp": 94, "ptp": 72}
 """
 CLOCK_ROUNDING_PS = 1_000
 """Between a whole-nanosecond txtime and the core's grid."""
+CRYSTAL_PARTS_MIN = 500
+"""A crystal is off by less than one part of so many, wander included (station.clock_ppm)."""
+CRYSTAL_ROUNDING_PS = 2
+"""A crystal's instants are whole ps."""
 
 
 @dataclass(frozen=True)
@@ -282,7 +286,7 @@ def _other_driver(
         slot_bytes=0, slot_ps=0, ring_slots=0, partition_slots=0, batch_slots=0, depth_slots=0,
         poll_overhead_ns=0,
         grid_ps=LAUNCH_QUANTUM_PS if launch else PS_PER_NS, phase_ps=0,
-        error_low_ps=-clock_ps,
+        error_low_ps=-(_short_preamble_ps(scenario, station, wire) if launch else 0) - clock_ps,
         error_high_ps=(LAUNCH_QUANTUM_PS + _tick_ps(scenario, station,
         wire) + before_ps if launch else 0) + clock_ps,
         bounded=launch and scenario.sync.mode != "none" and station.release != "sleep"
@@ -290,15 +294,26 @@ def _other_driver(
     )  # fmt: skip
 
 
+def _one_clock(scenario: Scenario, station: Station) -> bool:
+    """Is the NIC's crystal network time itself?"""
+    return scenario.sync.mode == "ideal" and not station.clock_ppm and not station.wander_ppb_per_s
+
+
 def _tick_ps(scenario: Scenario, station: Station, wire: Wire) -> int:
     """How long the wire waits for its next byte: not at all where the comparator steps by whole
     bytes of its clock.
     """
     tick_ps = byte_time_ps(wire.rate_bps)
-    one_clock = (
-        scenario.sync.mode == "ideal" and not station.clock_ppm and not station.wander_ppb_per_s
-    )
-    return 0 if one_clock and LAUNCH_QUANTUM_PS % tick_ps == 0 else tick_ps
+    return 0 if _one_clock(scenario, station) and LAUNCH_QUANTUM_PS % tick_ps == 0 else tick_ps
+
+
+def _short_preamble_ps(scenario: Scenario, station: Station, wire: Wire) -> int:
+    """How much earlier a crystal that is fast ends the preamble of a frame begun in time: one
+    part in 500 at most, and what instants are rounded by.
+    """
+    if _one_clock(scenario, station):
+        return 0
+    return preamble_time_ps(wire.rate_bps) // CRYSTAL_PARTS_MIN + CRYSTAL_ROUNDING_PS
 
 
 def choose(

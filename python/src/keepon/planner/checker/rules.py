@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable
 
 from keepon.model.plan import PlannedStation
-from keepon.model.scenario import KeeponOptions, Stream
+from keepon.model.scenario import KeeponOptions, Station, Stream
 from keepon.planner.checker.given import Given, Place
 
 
@@ -54,6 +54,7 @@ def _check_port(given: Given, place: Place, document: PlannedStation) -> list[st
         found.append("ring or partition out of range")
     if not 1 <= document["batch_slots"] <= document["depth_slots"] <= document["ring_slots"] - 1:
         found.append("batch, depth and ring contradict each other")
+    found += _check_times(station, streams, document, byte_ps)
     if len(document["allowed"]) != document["partition_slots"]:
         found.append("the partition has another length than partition_slots")
         return found
@@ -80,6 +81,25 @@ def _check_port(given: Given, place: Place, document: PlannedStation) -> list[st
                         stream, at_ns, len(releases), document, byte_ps, owners, options
                     )
                 )
+    return found
+
+
+def _check_times(
+    station: Station, streams: list[Stream], document: PlannedStation, byte_ps: int
+) -> list[str]:
+    """What the link's rate and the slot's length say of preamble and posting."""
+    found = []
+    if document["preamble_ps"] != 8 * byte_ps:
+        found.append("preamble_ps is not that of eight bytes at the link's rate")
+    batch_ps = document["batch_slots"] * document["slot_time_ps"]
+    if 1000 * document["poll_overhead_ns"] >= batch_ps:
+        found.append("polls of poll_overhead_ns take all of a batch's time")
+    if station.keepon.mode == "paper" and station.release != "sleep":
+        found += [
+            f"{stream.id} is handed over when its slot is in the NIC already, by a batch"
+            for stream in streams
+            if 1000 * stream.advance_ns < batch_ps
+        ]
     return found
 
 
