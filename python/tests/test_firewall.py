@@ -25,7 +25,15 @@ def listed(monkeypatch: pytest.MonkeyPatch, folder: Path, program: str, text: st
     script = folder / program
     script.write_text(f'#!/bin/sh\nwhile read -r line; do echo "$line"; done <{folder}/rules\n')
     script.chmod(0o755)
+    alone(monkeypatch, folder)
+
+
+def alone(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """No program of the machine is found, and its firewall has no table of nftables."""
     monkeypatch.setenv("PATH", str(folder))
+    monkeypatch.setattr(firewall, "ADMINISTRATORS_PATH", str(folder))
+    monkeypatch.setattr(firewall, "_tables", list)
+    monkeypatch.setattr(firewall, "_read", lambda path: "")
 
 
 @pytest.mark.parametrize(
@@ -37,6 +45,13 @@ def listed(monkeypatch: pytest.MonkeyPatch, folder: Path, program: str, text: st
         ('"eth0" : goto filter_IN_public', '"eth0" : goto filter_IN_public'),
         ('iifname "eth0" tcp dport 22 drop\n\tiifname "eth0" accept\n\tiifname "rt0" accept',
          'iifname "eth0" tcp dport 22 drop'),
+        ('iifname "eth0" tcp dport 22 drop\n\tiifname "rt0" udp dport 9 accept',
+         'iifname "eth0" tcp dport 22 drop'),
+        ('iifname "eth0" accept\n\tiifname "eth0" drop\n\tiifname "rt0" drop\n\tiifname "rt0"'
+         " accept", 'iifname "eth0" drop'),
+        ('iifname "eth0" drop\n\t}\n\tchain other {\n\tiifname "rt0" drop', 'iifname "eth0" drop'),
+        ('iifname vmap { "eth0" : drop, "rt0" : accept }',
+         'iifname vmap { "eth0" : drop, "rt0" : accept }'),
     ],
 )  # fmt: skip
 def test_a_card_with_rules_of_its_own_is_refused(
@@ -57,6 +72,12 @@ def test_a_card_with_rules_of_its_own_is_refused(
         'iifname != "lo" tcp dport 22 drop',
         'tcp dport 22 drop comment "as on eth0, \\"eth0\\""',
         'iifname "eth01" drop',
+        'iifname "eth0" counter packets 5 bytes 300 drop\n\tiifname "rt0" counter packets 0 bytes 0'
+        " drop",
+        'iifname vmap { "eth0" : jump a, "rt0" : jump a }',
+        'type filter hook ingress device "eth0" priority 0; policy accept;',
+        'iifname "eth*" drop\n\tiifname "rt*" drop\n\tiifname "rt0" accept',
+        '}\n\tmap m {\n\telements = { "eth0" : goto a,\n\t"rt0" : goto a,\n\t"wlan0" : goto b }',
     ],
 )
 def test_rules_that_count_for_both_are_none_of_its_own(
@@ -77,8 +98,65 @@ def test_iptables_of_old_is_asked_too(monkeypatch: pytest.MonkeyPatch, tmp_path:
 def test_without_a_firewall_nothing_is_refused(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
+    alone(monkeypatch, tmp_path)
     firewall.check_twins("eth0", "rt0")
+
+
+def test_rules_of_iptables_are_seen_without_nft(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    text = "*filter\n:INPUT ACCEPT [0:0]\n-A INPUT -i eth0 -p tcp --dport 22 -j DROP\nCOMMIT\n"
+    listed(monkeypatch, tmp_path, "iptables-nft-save", text)
+    monkeypatch.setattr(firewall, "_tables", lambda: [(2, "filter")])
+    with pytest.raises(EnvironmentProblemError, match=r"^1 rules .* -i eth0 -p tcp --dport 22"):
+        firewall.check_twins("eth0", "rt0")
+    firewall.check_twins("wlan0", "rt0")
+
+
+@pytest.mark.parametrize("table", [(1, "filter"), (10, "filter"), (2, "firewalld")])
+def test_tables_that_no_program_lists_are_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, table: tuple[int, str]
+) -> None:
+    listed(monkeypatch, tmp_path, "iptables-nft-save", "")
+    monkeypatch.setattr(firewall, "_tables", lambda: [table])
+    with pytest.raises(EnvironmentProblemError, match=r"no nft to tell .* apt install nftables$"):
+        firewall.check_twins("eth0", "rt0")
+
+
+def test_old_tables_that_no_program_lists_are_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    alone(monkeypatch, tmp_path)
+    monkeypatch.setattr(firewall, "_read", lambda path: "filter\n" if "ip6" in path else "")
+    with pytest.raises(EnvironmentProblemError, match=r"no ip6tables-legacy-save to tell"):
+        firewall.check_twins("eth0", "rt0")
+
+
+def test_programs_are_found_though_the_path_does_not_lead_there(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    listed(monkeypatch, tmp_path, "nft", RULES % 'iifname "eth0" tcp dport 22 drop')
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(EnvironmentProblemError, match=r"^1 rules of the firewall name eth0"):
+        firewall.check_twins("eth0", "rt0")
+
+
+@pytest.mark.parametrize("rule", ["iifgroup 10 drop", "oifgroup { 10 } drop"])
+def test_rules_for_the_cards_group_are_for_the_links_too(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, rule: str
+) -> None:
+    listed(monkeypatch, tmp_path, "nft", RULES % rule)
+    groups = {"eth0": "10", "rt0": "default"}
+    monkeypatch.setattr(firewall, "ip", lambda *words: f'[{{"group": "{groups[words[-1]]}"}}]')
+    with pytest.raises(EnvironmentProblemError, match=r": ip link set dev rt0 group 10 first$"):
+        firewall.check_twins("eth0", "rt0")
+    groups["rt0"] = "10"
+    firewall.check_twins("eth0", "rt0")
+
+
+def test_the_kernel_says_which_tables_it_has() -> None:
+    """Of a namespace of its own, where the kernel has nftables: a list, of nothing or of names."""
+    assert all(isinstance(family, int) and name for family, name in firewall._tables())
 
 
 def test_a_firewall_that_does_not_answer_is_told(
@@ -87,7 +165,7 @@ def test_a_firewall_that_does_not_answer_is_told(
     script = tmp_path / "nft"
     script.write_text("#!/bin/sh\nwhile :; do :; done\n")
     script.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path))
+    alone(monkeypatch, tmp_path)
     monkeypatch.setattr(firewall, "TIMEOUT_S", 0.2)
     with pytest.raises(EnvironmentProblemError, match=r"^nft list ruleset does not answer"):
         firewall.check_twins("eth0", "rt0")
