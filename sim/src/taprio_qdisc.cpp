@@ -99,8 +99,25 @@ bool TaprioAssist::Allows(const TxFrame &frame) const
 }
 
 TaprioGates::TaprioGates(QdiscHost &host, QdiscBelow &below, const TaprioSpec &spec)
-	: host_(host), below_(below), spec_(spec)
+	: host_(host), below_(below), spec_(spec), open_ns_(spec.windows.size())
 {
+	for (std::size_t window = 0; window < open_ns_.size(); window++)
+		for (std::size_t tc = 0; tc < kClasses; tc++)
+			open_ns_[window][tc] = OpenNs(window, tc);
+}
+
+/// How long a class stays open from a window's start, over all that follow in a row and have it; at
+/// most once round (taprio_calculate_gate_durations() since Linux 6.3).
+std::int64_t TaprioGates::OpenNs(std::size_t window, std::size_t tc) const
+{
+	std::int64_t ns = 0;
+	for (std::size_t i = 0; i < spec_.windows.size(); i++) {
+		const GateWindow &at = spec_.windows[(window + i) % spec_.windows.size()];
+		if (!(at.classes >> tc & 1))
+			break;
+		ns += at.ns;
+	}
+	return ns;
 }
 
 void TaprioGates::Start()
@@ -110,15 +127,20 @@ void TaprioGates::Start()
 }
 
 /// As in Linux (advance_sched()) the first window follows the last at once, also where the cycle is
-/// longer than all of them: it says only when the schedule begins.
+/// longer than all of them: it says only when the schedule begins. A class that is open in all of a
+/// cycle never closes and has no budget.
 void TaprioGates::OnWindow(TimePs, std::uint64_t start_ns)
 {
 	host_.OnTimerTold();
+	begun_ = true;
 	window_ = (window_ + 1) % spec_.windows.size();
-	const std::int64_t ns = spec_.windows[window_].ns;
-	close_ns_ = static_cast<std::int64_t>(start_ns) + ns;
-	budget_ps_ = ns * kPsPerNs;
-	host_.SetTimer(close_ns_, timer_);
+	const auto at_ns = static_cast<std::int64_t>(start_ns);
+	for (std::size_t tc = 0; tc < kClasses; tc++) {
+		const std::int64_t ns = open_ns_[window_][tc];
+		open_[tc] = ns == spec_.cycle_ns ? Open{ INT64_MAX, INT64_MAX } :
+						   Open{ at_ns + ns, ns * kPsPerNs };
+	}
+	host_.SetTimer(at_ns + spec_.windows[window_].ns, timer_);
 	Serve();
 }
 
@@ -129,32 +151,44 @@ void TaprioGates::HandOn(TxFrame &frame)
 	Serve();
 }
 
-/// What does not end before its gate closes waits, and so does what the wire has no time for in
-/// this window. Before the schedule begins all gates are open, and there is no such bound.
+/// What does not end before its gate closes waits, and so does what the wire has no time for until
+/// then. As in Linux a frame takes of every class' budget, and also where its own is not enough.
+/// Before the schedule begins all gates are open, and there is no such bound.
 bool TaprioGates::Passes(const TxFrame &frame)
 {
-	if (close_ns_ == INT64_MIN)
+	if (!begun_)
 		return true;
+	const Open &own = open_[frame.frame.tc];
 	const std::int64_t ps = SkbBytes(frame) * host_.ByteTimePs();
-	if (!(spec_.windows[window_].classes >> frame.frame.tc & 1) || ps > budget_ps_ ||
-	    host_.TaiNs() + CeilDiv(ps, kPsPerNs) > close_ns_)
+	if (!(spec_.windows[window_].classes >> frame.frame.tc & 1) ||
+	    host_.TaiNs() + CeilDiv(ps, kPsPerNs) >= own.close_ns)
 		return false;
-	budget_ps_ -= ps;
-	return true;
+	for (Open &each : open_)
+		if (each.budget_ps != INT64_MAX)
+			each.budget_ps -= ps;
+	return own.budget_ps >= 0;
 }
 
-/// The highest class first, as in Linux since 6.3.
-void TaprioGates::Serve()
+/// The first of the highest class whose first frame passes, as in Linux since 6.3.
+TxFrame *TaprioGates::Next()
 {
 	for (std::size_t tc = kClasses; tc-- > 0;) {
-		while (!ready_[tc].empty()) {
-			TxFrame &frame = host_.FrameAt(ready_[tc].front());
-			if (!Passes(frame))
-				break;
-			ready_[tc].pop_front();
-			waiting_--;
-			below_.HandOn(frame);
-		}
+		if (ready_[tc].empty())
+			continue;
+		TxFrame &frame = host_.FrameAt(ready_[tc].front());
+		if (!Passes(frame))
+			continue;
+		ready_[tc].pop_front();
+		return &frame;
+	}
+	return nullptr;
+}
+
+void TaprioGates::Serve()
+{
+	while (TxFrame *frame = Next()) {
+		waiting_--;
+		below_.HandOn(*frame);
 	}
 }
 

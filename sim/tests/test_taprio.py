@@ -171,3 +171,62 @@ def test_until_the_base_time_gates_of_software_are_open():
     assert np.diff(before) == pytest.approx(500 * BYTE_NS * 20, abs=10)
     after = found["sfd_ns"][found["sfd_ns"] >= 15 * MS]
     assert len(after) > 50 and (np.mod(after, MS) >= 600 * US).all()
+
+
+FULL = {"tc": 2, "frame_bytes": 1518, "rate_bps": 950 * MS}
+FRAME_NS = (1518 - 4) * BYTE_NS
+"""As long as the kernel takes it for."""
+
+
+@pytest.mark.parametrize("count", [1, 2, 10, 50])
+def test_a_class_that_is_open_in_every_window_never_closes(count):
+    """Windows of 20 us hold one frame: Linux before 6.3 would send no more than that in each."""
+    found = run(gates([(4, MS // count)] * count), FULL, **SOFTWARE, ms=30)
+    sent_ns = np.diff(found["sfd_ns"])
+    assert sent_ns == pytest.approx(1518 * BYTE_NS / 0.95, abs=10)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 7), st.integers(3, 20)), min_size=2, max_size=8))
+def test_a_class_has_in_each_window_the_time_until_it_closes(windows):
+    """Frames wait for each window, whose timer hands on what there is time for until the class
+    closes: behind the last window in a row that has it.
+    """
+    listed = [(mask, ns * 10 * US) for mask, ns in windows]
+    cycle_ns = sum(ns for _, ns in listed)
+    each_ns = [until_closed_ns(2, listed[at:] + listed[:at]) for at in range(len(listed))]
+    found = run(gates(listed), {**FULL, "rate_bps": 4 * GIGABIT}, **SOFTWARE, ms=30)
+    held = sum(ns // FRAME_NS for ns in each_ns)
+    carried = cycle_ns // ((1518 + 20) * BYTE_NS)
+    if held > carried or each_ns[0] == cycle_ns:
+        assert len(found["sfd_ns"]) > 0.98 * 20 * MS / ((1518 + 20) * BYTE_NS)
+    else:
+        cycles = 20 * MS / cycle_ns
+        assert held * (cycles - 2) <= len(found["sfd_ns"]) <= held * (cycles + 2)
+
+
+def until_closed_ns(tc, windows):
+    open_ns = 0
+    for mask, ns in windows:
+        if not mask >> tc & 1:
+            return open_ns
+        open_ns += ns
+    return open_ns
+
+
+@pytest.mark.parametrize("rate_mbps", [30, 950])
+def test_a_frame_for_which_there_is_no_time_takes_it_from_all_classes(rate_mbps):
+    """After eight frames of 1518 bytes there are 3 us left; the ninth is refused, and takes what a
+    small one of a lower class would have had.
+    """
+    taprio = gates([(3, 100 * US), (4, 900 * US)])
+    stream = {"period_ns": MS, "offset_ns": 500 * US, "advance_ns": 200 * US, "frame_bytes": 100,
+              "tc": 0}  # fmt: skip
+    load = {**FULL, "tc": 1, "rate_bps": rate_mbps * MS}
+    found = run(taprio, load, **SOFTWARE, ms=30, stream=stream)
+    window_ns = np.mod(found["sfd_ns"] + EPOCH_NS % MS, MS)
+    a_cycle = 8 if rate_mbps == 950 else 2
+    assert len(window_ns) == pytest.approx(20 * a_cycle, rel=0.3)
+    sent = found["stream"]["verdicts"]
+    passed = sum(sent.values()) - sent["late"]
+    assert (passed < 12) == (rate_mbps == 950), sent

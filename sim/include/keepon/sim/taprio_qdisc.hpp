@@ -76,17 +76,26 @@ public:
 	std::int64_t Waiting() const { return waiting_; }
 
 private:
+	/// What a class has from the start of a window on.
+	struct Open {
+		std::int64_t close_ns;  // end of the last window in a row in which it is open
+		std::int64_t budget_ps; // what the wire takes until then
+	};
+
+	std::int64_t OpenNs(std::size_t window, std::size_t tc) const;
 	void OnWindow(TimePs, std::uint64_t start_ns);
 	bool Passes(const TxFrame &frame);
+	TxFrame *Next();
 	void Serve();
 
 	QdiscHost &host_;
 	QdiscBelow &below_;
 	TaprioSpec spec_;
 	std::array<std::deque<std::uint32_t>, kClasses> ready_;
+	std::vector<std::array<std::int64_t, kClasses>> open_ns_; // from each window on, by class
+	std::array<Open, kClasses> open_{};
 	std::size_t window_ = 0;
-	std::int64_t close_ns_ = INT64_MIN; // of the window that is open; INT64_MIN: not begun
-	std::int64_t budget_ps_ = 0;
+	bool begun_ = false;
 	std::int64_t waiting_ = 0;
 	MemberEvent<&TaprioGates::OnWindow> timer_{ *this };
 };
