@@ -109,6 +109,7 @@ def test_units_start_the_command_that_was_installed(tmp_path: Path) -> None:
             2,
             "keepon: --prefix /opt/a b must be an absolute path of letters",
         ),
+        (["--prefix", "/opt/../x"], 2, "of letters, digits, ./_+~- without .."),
         (
             ["--tools", "/nowhere", "--destdir", "{tmp}", "tools"],
             3,
@@ -139,7 +140,7 @@ def test_a_folder_that_no_installation_has_made_is_left(tmp_path: Path) -> None:
     mine.parent.mkdir(parents=True)
     mine.write_text("work of days")
     done = install("--destdir", tmp_path, "modules")
-    assert done.returncode == 3 and "no installation has written it down" in done.stderr
+    assert done.returncode == 3 and "no installation with this prefix has written it" in done.stderr
     assert mine.read_text() == "work of days"
 
 
@@ -155,7 +156,7 @@ def test_a_file_that_no_installation_has_made_is_left(tmp_path: Path, is_link: b
     else:
         mine.rename(place)
     done = install("--destdir", tmp_path / "root", "units")
-    assert done.returncode == 3 and "no installation has written it down" in done.stderr
+    assert done.returncode == 3 and "no installation with this prefix has written it" in done.stderr
     assert place.read_text() == "of somebody else" and place.is_symlink() == is_link
 
 
@@ -171,6 +172,25 @@ def test_an_installation_that_is_killed_can_be_taken_away_and_made_again(tmp_pat
             assert install("--destdir", root, "--uninstall").returncode == 0
         assert files(root) == set()
     assert subprocess.run(words, check=True, capture_output=True).returncode == 0
+
+
+def test_a_prefix_is_the_same_however_many_slashes_it_is_written_with(tmp_path: Path) -> None:
+    assert install("--destdir", tmp_path, "--prefix", "//opt//k/", "units").returncode == 0
+    assert (tmp_path / "opt/k/share/keepon/installed").is_file()
+    assert install("--destdir", tmp_path, "--prefix", "/opt/k", "--uninstall").returncode == 0
+    assert files(tmp_path) == set()
+
+
+def test_a_list_that_a_full_disk_tore_is_mended(tmp_path: Path) -> None:
+    assert install("--destdir", tmp_path, "units").returncode == 0
+    listed = tmp_path / "usr/local/share/keepon/installed"
+    with listed.open("a") as file:
+        file.write("/usr/local/src/kee")
+    for _ in range(2):
+        assert install("--destdir", tmp_path, "modules", "units").returncode == 0
+        assert "/usr/local/src/kee\n" not in listed.read_text()
+    assert install("--destdir", tmp_path, "--uninstall").returncode == 0
+    assert files(tmp_path) == set()
 
 
 def test_two_installations_at_once_wait_for_each_other(tmp_path: Path) -> None:

@@ -102,6 +102,20 @@ def test_scenarios_that_share_few_streams_are_not_compared(keepon: Keepon) -> No
     assert "streams of star are in all; name results of one scenario" in err
 
 
+def test_a_scenario_that_has_grown_is_compared_with_what_it_was(keepon: Keepon) -> None:
+    assert keepon("new", "line", "less.toml", "--stations", "3")[0] == 0
+    text = Path("less.toml").read_text().replace('name = "', 'name = "more-', 1)
+    stream = "[[stream]]" + text.split("[[stream]]")[1].split("\n[[")[0]
+    name = next(line for line in stream.splitlines() if line.startswith("id ="))
+    for number in range(8):
+        text += stream.replace(name, f'id = "extra{number}"') + "\n"
+    Path("more.toml").write_text(text)
+    for each in "less", "more":
+        keepon("run", f"{each}.toml", "--duration", "0.02", "--out", each)
+    assert keepon("compare", "less", "more")[0] in (0, 1)
+    assert keepon("compare", "more", "less")[0] in (0, 1)
+
+
 def test_what_differs_is_said(keepon: Keepon) -> None:
     run(keepon, "a")
     run(keepon, "b", **{"period_ns = 1_000_000": "period_ns = 2_000_000"})

@@ -154,6 +154,19 @@ def test_rules_for_the_cards_group_are_for_the_links_too(
     firewall.check_twins("eth0", "rt0")
 
 
+def test_a_firewall_that_cannot_be_listed_is_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    alone(monkeypatch, tmp_path)
+    script = tmp_path / "nft"
+    script.write_text("#!/bin/sh\necho Error: Could not process rule >&2\nexit 1\n")
+    script.chmod(0o755)
+    firewall.check_twins("eth0", "rt0")  # the kernel has no such firewall
+    monkeypatch.setattr(firewall, "_tables", lambda: [(1, "filter")])
+    with pytest.raises(EnvironmentProblemError, match=r"^nft list ruleset fails \(Error: Could"):
+        firewall.check_twins("eth0", "rt0")
+
+
 def test_the_kernel_says_which_tables_it_has() -> None:
     """Of a namespace of its own, where the kernel has nftables: a list, of nothing or of names."""
     assert all(isinstance(family, int) and name for family, name in firewall._tables())

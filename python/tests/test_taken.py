@@ -503,41 +503,6 @@ for card in "card", "tun":
     )
 
 
-def test_addresses_end_when_they_end_on_the_card_and_those_of_the_link_stay() -> None:
-    """A server gives an address to the next one when its lease has ended."""
-    script = """
-import json, subprocess
-from keepon.linux import taken
-
-def addresses():
-    told = subprocess.run(["ip", "-json", "addr", "show", "dev", "above"], capture_output=True,
-                          text=True).stdout
-    return {entry["local"]: entry for entry in json.loads(told)[0]["addr_info"]
-            if entry["scope"] == "global"}
-
-taken.take_routes("card", "above")
-for address, entry in addresses().items():
-    print(address, entry["valid_life_time"], entry["preferred_life_time"])
-taken.give_back("above")
-print(*addresses())
-"""
-    more = (
-        "ip addr add 10.0.0.5/24 dev card valid_lft 5000 preferred_lft 4000\n"
-        "ip -6 addr add fd00::5/64 dev card nodad valid_lft 3000 preferred_lft 2000\n"
-        "ip -6 addr add fd00::6/64 dev card nodad preferred_lft 0\n"
-    )
-    own = "ip addr add 10.5.0.1/24 dev above noprefixroute\n"
-    setup = f"{AT_ONCE}{BEHIND}{more}{ABOVE.format(mtu=1500)}{own}{RUN}"
-    *ends, left = python_apart(setup, script).stdout.splitlines()
-    found = {line.split()[0]: tuple(map(int, line.split()[1:])) for line in ends}
-    for_ever = 2**32 - 1
-    assert found["10.0.0.1"] == found["10.5.0.1"] == (for_ever, for_ever)
-    assert 4990 < found["10.0.0.5"][0] <= 5000 and 3990 < found["10.0.0.5"][1] <= 4000
-    assert 2990 < found["fd00::5"][0] <= 3000 and 1990 < found["fd00::5"][1] <= 2000
-    assert found["fd00::6"] == (for_ever, 0)
-    assert left == "10.5.0.1"
-
-
 def test_default_routes_that_forwarding_would_take_away_are_kept() -> None:
     script = """
 import subprocess
@@ -570,51 +535,3 @@ for accepted in 1, 2:
         "1",
         "taken 1",
     ]
-
-
-def test_groups_that_programs_have_joined_are_known() -> None:
-    script = """
-import socket, struct
-from keepon.linux import taken
-
-print(taken.groups("card"))
-index = socket.if_nametoindex("card")
-four = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-four.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP,
-                struct.pack("=4s4si", socket.inet_aton("239.1.2.3"), bytes(4), index))
-six = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
-six.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_JOIN_GROUP,
-               socket.inet_pton(socket.AF_INET6, "ff05::77") + struct.pack("=i", index))
-print(taken.groups("card"))
-print(taken.groups("tun"))
-"""
-    said = python_apart(f"{AT_ONCE}{BEHIND}{RUN}", script).stdout.splitlines()
-    assert said == ["[]", "['239.1.2.3', 'ff05::77']", "[]"]
-
-
-def test_many_commands_of_ip_are_one_process_and_the_one_that_fails_is_told() -> None:
-    script = """
-import os, subprocess
-from keepon.errors import KeeponError
-from keepon.linux import interface
-
-started = []
-run = subprocess.run
-subprocess.run = lambda words, **options: started.append(words) or run(words, **options)
-routes = [["route", "add", f"10.{at}.0.0/16", "dev", "card"] for at in range(1, 201)]
-interface.ip_each("-4", routes)
-print(len(started))
-for device in "card", 'a"b':
-    wrong = ["route", "add", "10.250.0.0/16", "via", "192.0.2.1", "dev", device]
-    try:
-        interface.ip_each("-4", [["route", "add", "10.251.0.0/16", "dev", device], wrong])
-    except KeeponError as error:
-        print(error)
-print(run(["ip", "-4", "route"], capture_output=True, text=True).stdout.count("10.251.0.0/16"))
-"""
-    more = "ip link add 'a\"b' type veth peer name beyond1\nip link set 'a\"b' up\n"
-    said = python_apart(f"{BEHIND}{more}{RUN}", script).stdout.splitlines()
-    assert said[0] == "1" and said[-1] == "1"
-    assert said[1].startswith("ip -4 route add 10.250.0.0/16 via 192.0.2.1 dev card: ")
-    assert "invalid gateway" in said[1]
-    assert said[2].startswith('ip -4 route add 10.251.0.0/16 dev a"b: ')

@@ -10,7 +10,7 @@ import typer
 
 from keepon.cli import completed, watch_command
 from keepon.errors import EXIT_INPUT
-from keepon.linux.link import commands, raised
+from keepon.linux.link import added, commands, raised
 from keepon.linux.link import fit as fitting
 from keepon.linux.link.options import HELP
 
@@ -73,7 +73,7 @@ def add(
     as_json: Json = False,
 ) -> None:
     """Put a keepon link NAME on the device LOWER."""
-    _print(commands.add(lower, name, words or [], as_json))
+    _print(added.add(lower, name, words or [], as_json))
 
 
 @app.command("set", epilog=_EPILOG)

@@ -20,7 +20,7 @@ from contextlib import suppress
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from keepon.errors import EnvironmentProblemError, shell_word
+from keepon.errors import EnvironmentProblemError, one_line, shell_word
 from keepon.linux.interface import ip
 
 NFT = ("nft", "list", "ruleset")
@@ -142,15 +142,23 @@ def _listed(words: tuple[str, ...]) -> str:
     """What a program lists; nothing where the kernel has no such firewall."""
     program = _found(words[0]) or words[0]
     try:
-        return subprocess.run(
+        done = subprocess.run(
             [program, *words[1:]], capture_output=True, text=True, check=False, timeout=TIMEOUT_S,
             errors="replace",
-        ).stdout  # fmt: skip
+        )  # fmt: skip
     except subprocess.TimeoutExpired as error:
         raise EnvironmentProblemError(
             f"{' '.join(words)} does not answer within {TIMEOUT_S} s, so that nobody could tell"
             " which rules the card has; see what keeps it"
         ) from error
+    tables = _read(LEGACY[words[0]]) if LEGACY.get(words[0]) else words[0] == NFT[0] and _tables()
+    if done.returncode and tables:
+        said = one_line(done.stderr.strip() or f"exit code {done.returncode}", 200)
+        raise EnvironmentProblemError(
+            f"{' '.join(words)} fails ({said}), so that nobody could tell which rules the card has;"
+            " mend that"
+        )
+    return done.stdout
 
 
 def _missing(rules: str, nic: str, device: str) -> list[str]:

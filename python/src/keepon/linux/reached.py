@@ -31,8 +31,11 @@ KINDS = ("local", "broadcast", "multicast", "anycast", "unreachable", "prohibit"
 NOT_CHOSEN = ("tentative", "dadfailed", "temporary")
 """Addresses that the device on the card is not given, or makes itself."""
 
-Way = tuple[str, str, str, str]
-"""Kind, gateway, device, source; all empty where nothing goes."""
+Way = tuple[str, str, str, str, int]
+"""Kind, gateway, device, source, and the MTU that the route states or 0; all empty where nothing
+goes.
+"""
+NOWHERE: Way = ("", "", "", "", 0)
 
 
 def questions(nic: str, has_ipv6: bool) -> list[str]:
@@ -70,29 +73,33 @@ def answers(asked: list[str]) -> list[Way]:
     failed = {int(number) for number in FAILED.findall(done.stderr)}
     lines = iter(done.stdout.splitlines())
     return [
-        ("", "", "", "") if number in failed else _way(next(lines, ""))
+        NOWHERE if number in failed else _way(next(lines, ""))
         for number in range(1, len(asked) + 1)
     ]
 
 
 def check_same(asked: list[str], before: list[Way], nic: str, device: str, has_ipv6: bool) -> None:
     """Whether all that went by a card goes by the device on it, in the same way, and all else as it
-    did; what needs IPv6 only where the device has room for that.
+    did; what needs IPv6 only where the device has room for that. And no route states an MTU that
+    the device has not.
 
     Raises:
         EnvironmentProblemError: it does not.
     """
     wanted = [
-        (*way[:2], device, way[3]) if way[2] == nic and (has_ipv6 or ":" not in way[1]) else way
+        (*way[:2], device, *way[3:]) if way[2] == nic and (has_ipv6 or ":" not in way[1]) else way
         for way in before
     ]
     (link,) = json.loads(ip("-json", "addr", "show", "dev", nic))
     passing = {entry["local"] for entry in link["addr_info"] if any(map(entry.get, NOT_CHOSEN))}
+    (above,) = json.loads(ip("-json", "link", "show", "dev", device))
     until_s = time.monotonic() + SETTLES_S
     while now := [
         (each, was, way)
         for each, was, want, way in zip(asked, before, wanted, answers(asked), strict=True)
-        if way[:3] != want[:3] or (way[3] != want[3] and want[3] not in passing)
+        if way[:3] != want[:3]
+        or (way[3] != want[3] and want[3] not in passing)
+        or (way[2] == device and way[4] > above["mtu"])
     ]:
         if time.monotonic() > until_s:  # routers may have been heard meanwhile
             each, was, way = now[0]
@@ -123,16 +130,17 @@ def _borders(listed: list[list[str]], six: bool) -> Iterator[str]:
 def _way(line: str) -> Way:
     words = line.replace("\\", " ").split()
     if not words:
-        return ("", "", "", "")
+        return NOWHERE
     via = routes.value(words, "via")
     if via == "inet6":
         via = words[words.index("inet6") + 1]
     source = routes.value(words, "src")
-    return (words[0] if words[0] in KINDS else "", via, routes.value(words, "dev"), source)
+    mtu = int(re.findall(r" mtu (?:lock )?(\d+)", line)[-1]) if " mtu " in line else 0
+    return (words[0] if words[0] in KINDS else "", via, routes.value(words, "dev"), source, mtu)
 
 
 def _told(way: Way) -> str:
-    kind, via, device, source = way
+    kind, via, device, source, mtu = way
     if not device:
         return "nowhere"
     words = [
@@ -140,5 +148,6 @@ def _told(way: Way) -> str:
         via and f"via {via}",
         f"by {device}",
         source and f"from {source}",
+        mtu and f"in packets of {mtu}",
     ]
     return " ".join(word for word in words if word)

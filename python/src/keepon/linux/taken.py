@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from keepon.errors import EnvironmentProblemError, shell_word
-from keepon.linux import carried, firewall, reached, routes
+from keepon.linux import bypassed, carried, firewall, reached, routes
 from keepon.linux.interface import ip, ip_each
 from keepon.linux.losses import above
 
@@ -34,14 +34,17 @@ LENT_METRIC = 0x6B706E
 """Of addresses that the link has of its card, which make no route: by it they are told from those
 that somebody gave the link itself.
 """
-EVERYWHERE = ("224.0.0.1", "ff01::", "ff02::1")
-"""How the groups begin that the kernel joins itself: all nodes, and those of addresses."""
+EVERYWHERE = ("224.0.0.1", "ff01::1", "ff02::1", "ff01::2", "ff02::2", "ff05::2")
+"""Groups that the kernel joins itself: all nodes, and of who forwards all routers."""
+OF_ADDRESSES = "ff02::1:ff"
+"""How the groups of addresses begin, which it joins, too."""
 PREFERENCES = ("high", "medium", "low")
 """Of routers that advertise themselves (RFC 4191)."""
 
 
 def check_alone(nic: str, device: str) -> None:
-    """Whether nobody but the keepon link `device` sends by a card, whose own way that closes.
+    """Whether nobody but the keepon link `device` sends by a card, whose own way that closes, and
+    nothing that applies to the card's frames would not to those of the link.
 
     Raises:
         EnvironmentProblemError: somebody does.
@@ -58,6 +61,7 @@ def check_alone(nic: str, device: str) -> None:
             " and build it on the keepon link"
         )
     firewall.check_twins(nic, device)
+    bypassed.check_nothing(nic, device)
 
 
 def take_routes(nic: str, device: str) -> None:
@@ -77,19 +81,34 @@ def take_routes(nic: str, device: str) -> None:
     settled = _settled(nic) if has_ipv6 else []
     asked = reached.questions(nic, has_ipv6)
     before = reached.answers(asked)
+    above["mtu"] = _take_mtu(nic, device, above["mtu"])
     _take_settings(nic, device, ("ipv4", "ipv6") if has_ipv6 else ("ipv4",))
-    _take_addresses(settled, device)
-    for item in carried.neighbours(nic):
-        if item[0] == "neigh" and (has_ipv6 or ":" not in item[3 if "proxy" in item else 2]):
-            ip(*_by(device, list(item)))
+    _take_addresses(nic, settled, device)
+    known = [_by(device, list(item)) for item in carried.neighbours(nic) if item[0] == "neigh"]
+    for family in ("-4", "-6") if has_ipv6 else ("-4",):
+        six = family == "-6"
+        ip_each(family, [each for each in known if (":" in each[2 + ("proxy" in each)]) == six])
     found = [each for each in _in_order(_to_prepend(nic)) if has_ipv6 or "inet6" not in each]
-    ip_each("-4", [["route", "prepend", *_by(device, words)] for words in found])
+    found = [_by(device, _within(above["mtu"], words)) for words in found]
+    ip_each("-4", [["route", "prepend", *words] for words in found])
     _take_ipv4(nic, device)
     if has_ipv6:
-        found = _in_order(_with_metrics(nic))
-        ip_each("-6", [["route", "append", *_by(device, words)] for words in found])
+        found = [_by(device, _within(above["mtu"], each)) for each in _in_order(_with_metrics(nic))]
+        ip_each("-6", [["route", "append", *words] for words in found])
         _take_groups(nic, device)
     reached.check_same(asked, before, nic, device, has_ipv6)
+
+
+def _take_mtu(nic: str, device: str, mtu: int) -> int:
+    """The device's MTU, no greater than the card's: what lies behind that may take no more."""
+    (card,) = json.loads(ip("-json", "link", "show", "dev", nic))
+    if card["mtu"] < mtu:
+        ip("link", "set", "dev", device, "mtu", str(card["mtu"]))
+        mtu = card["mtu"]
+    of_card, of_device = (Path("/proc/sys/net/ipv6/conf", name, "mtu") for name in (nic, device))
+    if of_card.exists() and of_device.exists() and int(of_card.read_text()) < mtu:
+        of_device.write_text(of_card.read_text())
+    return int(mtu)
 
 
 def _check_forwarding(nic: str, device: str) -> None:
@@ -118,7 +137,7 @@ def _check_forwarding(nic: str, device: str) -> None:
 
 def _take_groups(nic: str, device: str) -> None:
     """Multicast of IPv6 without a device goes by the first that has the route of it."""
-    kind, _, name, _ = reached.answers([reached.GROUPS_6[0]])[0]
+    kind, _, name, *_ = reached.answers([reached.GROUPS_6[0]])[0]
     if name == nic:
         words = ([kind] if kind else []) + ["ff00::/8", "dev", device, "table", "local"]
         ip("-6", "route", "append", *words, "metric", "255")
@@ -126,14 +145,30 @@ def _take_groups(nic: str, device: str) -> None:
 
 def give_back(device: str) -> None:
     """Take away the addresses that the card lent to the device on it: those of IPv4 outlast its
-    being down, and what is bound to one would send by it.
+    being down, and what is bound to one would send by it. One that somebody gave the device itself
+    stays, also where it is of the same network, whose others go with the first.
     """
     (link,) = json.loads(ip("-json", "addr", "show", "dev", device))
-    for entry in reversed(link["addr_info"]):  # with the first of a network the others go
+    lent: dict[str, list[list[str]]] = {"-4": [], "-6": []}
+    for entry in reversed(link["addr_info"]):
         if entry.get("metric") == LENT_METRIC:
-            words = [entry["local"], *(["peer", entry["address"]] if "address" in entry else [])]
-            words[-1] += f"/{entry['prefixlen']}"
-            ip("addr", "del", *words, "dev", device)
+            words = ["addr", "del", *_network(entry), "dev", device]
+            lent["-6" if entry["family"] == "inet6" else "-4"].append(words)
+    promote = Path("/proc/sys/net/ipv4/conf", device, "promote_secondaries")
+    if lent["-4"]:
+        before = promote.read_text()
+        promote.write_text("1")
+        try:
+            ip_each("-4", lent["-4"])
+        finally:
+            promote.write_text(before)
+    ip_each("-6", lent["-6"])
+
+
+def _network(entry: dict[str, Any]) -> list[str]:
+    """An address as ip takes it: with the other end of what it is of, and the length of that."""
+    words = [entry["local"], *(["peer", entry["address"]] if "address" in entry else [])]
+    return [*words[:-1], f"{words[-1]}/{entry['prefixlen']}"]
 
 
 def cut_off(nic: str, device: str) -> str:
@@ -159,7 +194,7 @@ def groups(nic: str) -> list[str]:
     for words in map(str.split, _lines("/proc/net/igmp6")):
         if words[1] == nic:
             found.append(socket.inet_ntop(socket.AF_INET6, bytes.fromhex(words[2])))
-    return [each for each in found if not each.startswith(EVERYWHERE)]
+    return [each for each in found if each not in EVERYWHERE and not each.startswith(OF_ADDRESSES)]
 
 
 def _lines(path: str) -> list[str]:
@@ -167,12 +202,15 @@ def _lines(path: str) -> list[str]:
 
 
 def leases_s(nic: str) -> dict[str, int]:
-    """IPv4 addresses of a card that somebody has to renew, and for how many seconds it has them."""
+    """Addresses of a card that somebody has to renew, and for how many seconds it has them; those
+    of IPv6 that DHCP gives are alone in their network.
+    """
     (link,) = json.loads(ip("-json", "addr", "show", "dev", nic))
     return {
         entry["local"]: entry["valid_life_time"]
         for entry in link["addr_info"]
-        if entry["family"] == "inet" and entry["valid_life_time"] < carried.FOR_EVER_S
+        if (entry["family"] == "inet" or entry["prefixlen"] == 128)
+        and entry["valid_life_time"] < carried.FOR_EVER_S
     }
 
 
@@ -182,13 +220,9 @@ def _take_ipv4(nic: str, device: str) -> None:
     kernel's are some.
     """
     (link,) = json.loads(ip("-json", "addr", "show", "dev", nic))
-    for entry in link["addr_info"]:
-        if entry["family"] == "inet":
-            peer = ["peer", entry["address"]] if "address" in entry else []
-            length = f"/{entry['prefixlen']}"
-            words = [entry["local"], *peer]
-            words[-1] += length
-            ip("addr", "replace", *words, "scope", entry["scope"], "dev", device, *_lent(entry))
+    own = [entry for entry in link["addr_info"] if entry["family"] == "inet"]
+    words = [[*_network(each), "scope", each["scope"], "dev", device, *_lent(each)] for each in own]
+    ip_each("-4", [["addr", "replace", *each] for each in words])
 
 
 def _take_settings(nic: str, device: str, families: tuple[str, ...]) -> None:
@@ -206,18 +240,22 @@ def _take_settings(nic: str, device: str, families: tuple[str, ...]) -> None:
                     own.write_text(text)
 
 
-def _take_addresses(settled: list[dict[str, Any]], device: str) -> None:
-    """IPv6 sends from addresses of the device alone. Of several the last that was set is used."""
+def _take_addresses(nic: str, settled: list[dict[str, Any]], device: str) -> None:
+    """IPv6 sends from addresses of the device alone. Of several the last that was set is used, so
+    that those which the card prefers are set last: its temporary ones, or all others.
+    """
     (link,) = json.loads(ip("-json", "addr", "show", "dev", device))
     has = {entry["local"] for entry in link["addr_info"]}
-    for entry in reversed(settled):
-        if entry["local"] in has:
-            continue
+    prefers = Path("/proc/sys/net/ipv6/conf", nic, "use_tempaddr").read_text().strip() == "2"
+    found = [entry for entry in reversed(settled) if entry["local"] not in has]
+    found.sort(key=lambda entry: bool(entry.get("temporary")) == prefers)
+    commands = []
+    for entry in found:
+        # the network of one of the link is each device's own
+        lent = [] if entry["scope"] == "link" else _lent(entry)
         address = f"{entry['local']}/{entry['prefixlen']}"
-        if entry["scope"] == "link":  # its network is each device's own
-            ip("-6", "addr", "replace", address, "dev", device, "nodad")
-        else:
-            ip("-6", "addr", "replace", address, "dev", device, "nodad", *_lent(entry))
+        commands.append(["addr", "replace", address, "dev", device, "nodad", *lent])
+    ip_each("-6", commands)
 
 
 def _lent(entry: dict[str, Any]) -> list[str]:
@@ -308,6 +346,15 @@ def _of_card(nic: str, family: str) -> Iterator[list[str]]:
 def _by(device: str, words: list[str]) -> list[str]:
     """The same route by another device."""
     return [device if before == "dev" else word for before, word in pairwise(["", *words])]
+
+
+def _within(mtu: int, words: list[str]) -> list[str]:
+    """A route with an MTU that its device has: what is longer would be sent, and lost."""
+    if "mtu" not in words:
+        return words
+    at = words.index("mtu") + 1
+    at += words[at] == "lock"
+    return [*words[:at], str(min(int(words[at]), mtu)), *words[at + 1 :]]
 
 
 def _with_metrics(nic: str) -> Iterator[list[str]]:

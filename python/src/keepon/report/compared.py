@@ -43,6 +43,11 @@ class Member:
         """Its streams as the scenario has them."""
         return {stream["id"]: stream for stream in self.result["effective"]["stream"]}
 
+    @property
+    def stations(self) -> frozenset[str]:
+        """Their names."""
+        return frozenset(each["name"] for each in self.result["effective"]["station"])
+
     def entry(self, driver: str, stream: str) -> StreamResult | None:
         """A stream in the run of a driver, if there is one."""
         for run in self.result["runs"]:
@@ -66,9 +71,9 @@ def check_related(members: list[Member]) -> None:
     """Refuse to compare what has nothing to do with each other.
 
     Raises:
-        ConfigError: too many, no driver and stream in common, of different scenarios with less than
-            half of their streams in common, or a stream of the same name with another talker or
-            listeners.
+        ConfigError: too many, no driver and stream in common, of different scenarios with no more
+            than half of their streams in common (unless one has all streams of the others, between
+            the same stations), or a stream of the same name with another talker or listeners.
     """
     if len(members) > FOLDERS_MAX:
         raise ConfigError(
@@ -87,8 +92,9 @@ def check_related(members: list[Member]) -> None:
                     )
     names = sorted({member.result["scenario"] for member in members})
     common = len(set.intersection(*(set(member.streams) for member in members)))
-    most = max(members, key=lambda member: len(member.streams))
-    if len(names) > 1 and common and 2 * common < len(most.streams):
+    least, *_, most = sorted(members, key=lambda member: len(member.streams))
+    grown = common == len(least.streams) and len({member.stations for member in members}) == 1
+    if len(names) > 1 and 0 < 2 * common <= len(most.streams) and not grown:
         raise ConfigError(
             f"compare: the results are of {' and '.join(names)}, and {common} of the"
             f" {len(most.streams)} streams of {most.name} are in all; name results of one scenario"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from keepon.errors import EXIT_INPUT, EXIT_INTERRUPTED, EXIT_MET, KeeponError
 from keepon.linux import alone
-from keepon.linux.link import commands, fit, raised, watch
+from keepon.linux.link import added, commands, fit, raised, watch
 from keepon.linux.link.options import HELP
 
 VERBS = {
@@ -67,7 +67,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _run(chosen: argparse.Namespace) -> str:
     if chosen.verb == "add":
-        return commands.add(chosen.lower, chosen.name, chosen.options, chosen.json)
+        return added.add(chosen.lower, chosen.name, chosen.options, chosen.json)
     if chosen.verb == "set":
         return commands.change(chosen.name, chosen.options, chosen.json)
     if chosen.verb == "up":

@@ -74,9 +74,18 @@ def down(name: str, as_json: bool) -> str:
         EnvironmentProblemError: another command is at work with the card.
     """
     card = card_of(name)
-    with holding(card):
+
+    def back() -> None:
         ip("link", "set", "dev", name, "down")
         give_back(name)
+
+    def work() -> str:
+        back()
+        return ""
+
+    with holding(card):
+        # Whoever is killed half way: the other process brings it to its end.
+        guarded(work, back, f"{name} is down")
     if as_json:
         return json.dumps({"ifname": name, "card": card})
     return f"{name} is down; what {card} sends goes by {card} itself"

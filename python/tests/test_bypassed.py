@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a card has for its own frames and would not apply to those of a link on it."""
+
+from __future__ import annotations
+
+import pytest
+from helpers import RUN, python_apart
+
+TWO = """
+for each in card first; do
+	ip link add $each type veth peer name $each-end
+	ip link set $each up
+done
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "what"),
+    [
+        ("tc qdisc replace dev card root tbf rate 100kbit burst 2k latency 50ms",
+         "a queueing discipline that holds frames back (tbf)"),
+        ("ip xfrm policy add dir out src 10.0.0.1 dst 172.30.0.0/16 dev card action block",
+         "IPsec of its own (ip xfrm policy with dev card)"),
+        ("ip addrlabel add prefix 2001::/16 dev card label 7", "labels of addresses of its own"),
+        ("ip addrlabel add prefix 2001::/16 dev first label 7", ""),
+        ("ip rule add iif card to 77.0.0.0/8 prohibit", "a rule of routing (`from all to 77.0.0.0/8"
+         " iif card prohibit`)"),
+        ("ip rule add iif card prohibit\nip rule add iif rt0 prohibit", ""),
+    ],
+)  # fmt: skip
+def test_what_would_not_apply_to_the_link_is_refused(more: str, what: str) -> None:
+    script = """
+from keepon.errors import KeeponError
+from keepon.linux import bypassed
+
+try:
+    bypassed.check_nothing("card", "rt0")
+except KeeponError as error:
+    print(error)
+"""
+    said = python_apart(f"{TWO}{more}\n{RUN}", script).stdout.strip()
+    assert said.startswith(f"card has {what}, which would not apply") if what else said == ""

@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the device on a card has of the card beside its routes: addresses for as long as they last,
+MTU, sources; and the groups that it has not.
+"""
+
+from __future__ import annotations
+
+import pytest
+from helpers import RUN, python_apart
+from keepon.linux import taken as taken_module
+from test_taken import ABOVE, AT_ONCE, BEHIND
+
+
+def test_an_address_that_somebody_gave_the_link_meanwhile_stays() -> None:
+    """In the card's network it is one behind the lent one, with which Linux takes it away."""
+    script = """
+import subprocess
+from keepon.linux import taken
+
+taken.take_routes("card", "above")
+subprocess.run("ip addr add 10.0.0.77/24 dev above", shell=True, check=True)
+taken.give_back("above")
+print(subprocess.run(["ip", "-4", "-o", "addr", "show", "dev", "above"],
+                     capture_output=True, text=True).stdout)
+print(open("/proc/sys/net/ipv4/conf/above/promote_secondaries").read())
+"""
+    more = "echo 0 > /proc/sys/net/ipv4/conf/all/promote_secondaries\n"
+    said = python_apart(f"{AT_ONCE}{BEHIND}{more}{ABOVE.format(mtu=1500)}{RUN}", script).stdout
+    assert "10.0.0.77/24" in said and "10.0.0.1/24" not in said
+    assert said.split()[-1] == "0"
+
+
+def test_the_device_has_no_greater_mtu_than_its_card() -> None:
+    """Nor in IPv6, where a router may have said less."""
+    script = """
+from pathlib import Path
+from keepon.linux import taken
+
+taken.take_routes("card", "above")
+print(Path("/sys/class/net/above/mtu").read_text(), end="")
+print(Path("/proc/sys/net/ipv6/conf/above/mtu").read_text(), end="")
+"""
+    more = "ip link set card mtu 1400\necho 1280 > /proc/sys/net/ipv6/conf/card/mtu\n"
+    said = python_apart(f"{AT_ONCE}{BEHIND}{more}{ABOVE.format(mtu=1500)}{RUN}", script).stdout
+    assert said.split() == ["1400", "1280"]
+
+
+@pytest.mark.parametrize("lock", ["", "lock "])
+def test_a_route_has_no_greater_mtu_than_its_device(lock: str) -> None:
+    """Linux believes the route: what is longer than the link's slots would be lost."""
+    script = """
+import subprocess
+from keepon.linux import taken
+
+taken.take_routes("card", "above")
+for to in "8.8.8.8", "9.9.9.9", "2001:db8:1::1":
+    print(subprocess.run(["ip", "-o", "route", "get", to], capture_output=True, text=True).stdout)
+"""
+    more = (
+        f"ip route add default via 10.0.0.2 dev card mtu {lock}1400\n"
+        f"ip route add 9.0.0.0/8 via 10.0.0.2 dev card mtu {lock}900\n"
+        "ip -6 addr add 2001:db8::1/64 dev card nodad\n"
+        f"ip -6 route add default via fe80::9 dev card mtu {lock}1400\n"
+    )
+    said = python_apart(f"{AT_ONCE}{BEHIND}{more}{ABOVE.format(mtu=1300)}{RUN}", script).stdout
+    lines = [line for line in said.splitlines() if line]
+    for line, mtu in zip(lines, (1300, 900, 1300), strict=True):
+        assert "dev above" in line and f"mtu {lock}{mtu}" in line
+
+
+def test_a_greater_mtu_than_the_device_has_is_found() -> None:
+    """Whoever set the routes."""
+    script = """
+from keepon.errors import KeeponError
+from keepon.linux import taken
+
+taken._within = lambda mtu, words: words
+try:
+    taken.take_routes("card", "above")
+except KeeponError as error:
+    print(error)
+"""
+    more = "ip route add default via 10.0.0.2 dev card mtu 1400\n"
+    said = python_apart(f"{AT_ONCE}{BEHIND}{more}{ABOVE.format(mtu=1300)}{RUN}", script).stdout
+    assert said.strip().endswith("in packets of 1400 now")
+
+
+@pytest.mark.parametrize("prefers", [1, 2])
+def test_the_source_is_the_temporary_address_only_where_the_card_prefers_it(prefers: int) -> None:
+    script = """
+from keepon.linux import reached, taken
+
+settled = [
+    {"local": f"2001:db8::{each}", "prefixlen": 64, "scope": "global", "family": "inet6",
+     **({"temporary": True} if each == "7e" else {})}
+    for each in ("7e", "1")
+]
+taken._take_addresses("card", settled, "above")
+import subprocess
+subprocess.run("ip -6 route add default via fe80::9 dev above", shell=True, check=True)
+print(reached.answers(["2001:4860::1"])[0][3])
+"""
+    more = f"echo {prefers} > /proc/sys/net/ipv6/conf/card/use_tempaddr\n"
+    said = python_apart(f"{AT_ONCE}{BEHIND}{more}{ABOVE.format(mtu=1500)}{RUN}", script).stdout
+    assert said.strip() == ("2001:db8::7e" if prefers == 2 else "2001:db8::1")
+
+
+def test_addresses_end_when_they_end_on_the_card_and_those_of_the_link_stay() -> None:
+    """A server gives an address to the next one when its lease has ended."""
+    script = """
+import json, subprocess
+from keepon.linux import taken
+
+def addresses():
+    told = subprocess.run(["ip", "-json", "addr", "show", "dev", "above"], capture_output=True,
+                          text=True).stdout
+    return {entry["local"]: entry for entry in json.loads(told)[0]["addr_info"]
+            if entry["scope"] == "global"}
+
+taken.take_routes("card", "above")
+for address, entry in addresses().items():
+    print(address, entry["valid_life_time"], entry["preferred_life_time"])
+taken.give_back("above")
+print(*addresses())
+"""
+    more = (
+        "ip addr add 10.0.0.5/24 dev card valid_lft 5000 preferred_lft 4000\n"
+        "ip -6 addr add fd00::5/64 dev card nodad valid_lft 3000 preferred_lft 2000\n"
+        "ip -6 addr add fd00::6/64 dev card nodad preferred_lft 0\n"
+    )
+    own = "ip addr add 10.5.0.1/24 dev above noprefixroute\n"
+    setup = f"{AT_ONCE}{BEHIND}{more}{ABOVE.format(mtu=1500)}{own}{RUN}"
+    *ends, left = python_apart(setup, script).stdout.splitlines()
+    found = {line.split()[0]: tuple(map(int, line.split()[1:])) for line in ends}
+    for_ever = 2**32 - 1
+    assert found["10.0.0.1"] == found["10.5.0.1"] == (for_ever, for_ever)
+    assert 4990 < found["10.0.0.5"][0] <= 5000 and 3990 < found["10.0.0.5"][1] <= 4000
+    assert 2990 < found["fd00::5"][0] <= 3000 and 1990 < found["fd00::5"][1] <= 2000
+    assert found["fd00::6"] == (for_ever, 0)
+    assert left == "10.5.0.1"
+
+
+def test_groups_that_programs_have_joined_are_known() -> None:
+    script = """
+import socket, struct
+from keepon.linux import taken
+
+print(taken.groups("card"))
+index = socket.if_nametoindex("card")
+four = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+four.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP,
+                struct.pack("=4s4si", socket.inet_aton("239.1.2.3"), bytes(4), index))
+six = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+six.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_JOIN_GROUP,
+               socket.inet_pton(socket.AF_INET6, "ff05::77") + struct.pack("=i", index))
+print(taken.groups("card"))
+print(taken.groups("tun"))
+"""
+    said = python_apart(f"{AT_ONCE}{BEHIND}{RUN}", script).stdout.splitlines()
+    assert said == ["[]", "['239.1.2.3', 'ff05::77']", "[]"]
+
+
+@pytest.mark.parametrize(
+    ("ipv6", "ipv4", "told"),
+    [
+        ("ff020000000000000000000000000001", "010000E0", []),
+        ("ff0200000000000000000001ff000007", "", []),
+        ("ff020000000000000000000000000012", "120000E0", ["224.0.0.18", "ff02::12"]),
+        ("ff020000000000000000000000010002", "6B0000E0", ["224.0.0.107", "ff02::1:2"]),
+        ("ff020000000000000000000000000101", "820000E0", ["224.0.0.130", "ff02::101"]),
+    ],
+)
+def test_groups_are_told_apart_from_those_of_every_device_to_the_last_letter(
+    monkeypatch: pytest.MonkeyPatch, ipv6: str, ipv4: str, told: list[str]
+) -> None:
+    tables = {
+        "/proc/net/igmp": ["Idx Device", "2\tcard : 1 V3"] + [f"\t\t\t{ipv4}  1 0:0"] * bool(ipv4),
+        "/proc/net/igmp6": [f"2 card {ipv6} 1 0000000C 0"],
+    }
+    monkeypatch.setattr(taken_module, "_lines", tables.get)
+    assert taken_module.groups("card") == told
+
+
+def test_many_commands_of_ip_are_one_process_and_the_one_that_fails_is_told() -> None:
+    script = """
+import os, subprocess
+from keepon.errors import KeeponError
+from keepon.linux import interface
+
+started = []
+run = subprocess.run
+subprocess.run = lambda words, **options: started.append(words) or run(words, **options)
+routes = [["route", "add", f"10.{at}.0.0/16", "dev", "card"] for at in range(1, 201)]
+interface.ip_each("-4", routes)
+print(len(started))
+for device in "card", 'a"b':
+    wrong = ["route", "add", "10.250.0.0/16", "via", "192.0.2.1", "dev", device]
+    try:
+        interface.ip_each("-4", [["route", "add", "10.251.0.0/16", "dev", device], wrong])
+    except KeeponError as error:
+        print(error)
+print(run(["ip", "-4", "route"], capture_output=True, text=True).stdout.count("10.251.0.0/16"))
+"""
+    more = "ip link add 'a\"b' type veth peer name beyond1\nip link set 'a\"b' up\n"
+    said = python_apart(f"{BEHIND}{more}{RUN}", script).stdout.splitlines()
+    assert said[0] == "1" and said[-1] == "1"
+    assert said[1].startswith("ip -4 route add 10.250.0.0/16 via 192.0.2.1 dev card: ")
+    assert "invalid gateway" in said[1]
+    assert said[2].startswith('ip -4 route add 10.251.0.0/16 dev a"b: ')
