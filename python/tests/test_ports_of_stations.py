@@ -279,6 +279,24 @@ def two_ports() -> tuple[Scenario, Plan]:
     return scenario, planned(scenario)
 
 
+def test_a_port_that_an_earlier_plan_has_not_has_nothing_to_keep() -> None:
+    """Its number was another port's: that one's slots are too short for it."""
+    old = [stream("x", "gw", "s0", frame_bytes=600), stream("y", "gw", "s1", frame_bytes=100)]
+    earlier = planned(gateway(*old))
+    parts = [station("gw"), leaf("s3"), link("gw", "s3")]
+    for number in range(2):
+        parts += [leaf(f"s{number}"), bridge(f"b{number}")]
+        parts += [link("gw", f"b{number}"), link(f"b{number}", f"s{number}")]
+    grown = scenario_of(*parts, *old, stream("n", "gw", "s3", frame_bytes=1200))
+    plan = make_plan(grown, keep=earlier)
+    assert plan["status"] == "feasible" and problems(grown, plan) == []
+    assert plan["kept"] == ["x", "y"]
+    assert plan["stations"]["gw.0"]["slot_bytes"] >= 1200
+    for before, now in (("gw.0", "gw.1"), ("gw.1", "gw.2")):
+        for key in ("slot_bytes", "peer"):
+            assert plan["stations"][now][key] == earlier["stations"][before][key]
+
+
 def moved_stream(plan: Plan) -> None:
     ports = plan["stations"]
     ports["gw.1"]["streams"]["x"] = ports["gw.0"]["streams"].pop("x")

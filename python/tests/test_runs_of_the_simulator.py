@@ -54,6 +54,18 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+def test_a_load_that_a_full_queue_refuses_does_not_keep_time_from_passing(tmp_path: Path) -> None:
+    """It offered the next frame at the same instant, without end. Others fill the queue of guard."""
+    case = Path(__file__).parent / "cases" / "guard-full.toml"
+    command = [sys.executable, "-m", "keepon", "run", str(case), "--out", str(tmp_path / "run")]
+    subprocess.run(command, check=False, capture_output=True, timeout=60)
+    (run,) = json.loads((tmp_path / "run" / "result.json").read_text())["runs"]
+    full = run["loads"]["v"]["verdicts"]
+    # 0.1 s in which it offers 32 frames at most each time the wire can have sent one.
+    assert 0 < full["no_room"] <= 32 * 0.1 / (1338 * 8 / 100e6)
+    assert run["loads"]["v"]["delivered"] > 0
+
+
 @pytest.mark.parametrize("name", ["scenario", "plan", "result", "reproduction", "talk", "listen"])
 def test_schemas_are_schemas(name: str) -> None:
     jsonschema.Draft202012Validator.check_schema(documents.json_schema(name))

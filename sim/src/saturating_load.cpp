@@ -9,7 +9,8 @@ namespace keepon::sim
 namespace
 {
 
-/// Keeps window_frames with the transmitter; costs no host anything.
+/// Keeps window_frames with the transmitter; costs no host anything. A frame that is refused is made
+/// anew when the wire can have sent one: at once it would be refused again, without end.
 class SaturatingLoad final : public Application
 {
 public:
@@ -39,13 +40,15 @@ SaturatingLoad::SaturatingLoad(const LoadSetup &setup)
 {
 }
 
-void SaturatingLoad::OnOutcome(const TxFrame &, kpn_verdict)
+void SaturatingLoad::OnOutcome(const TxFrame &frame, kpn_verdict verdict)
 {
 	outstanding_--;
 	if (refill_pending_)
 		return;
 	refill_pending_ = true;
-	world_.events.Push(world_.now, refill_);
+	const bool sent = kpn_verdict_is_sent(verdict);
+	const TimePs wait = sent ? 0 : host_.WireTime(flow_, frame.frame.frame_bytes);
+	world_.events.Push(world_.now + wait, refill_);
 }
 
 /// Frames refused at once end here too and would be made again: one window per call at most.

@@ -76,6 +76,8 @@ public:
 	/// Whether a frame of \p flow that is dropped when it is handed over says so
 	/// (TxFrame::refused), as qdiscs of Linux do.
 	virtual bool Refuses(FlowId flow) const = 0;
+	/// How long the wire that \p flow leaves by is busy with a frame.
+	virtual TimePs WireTime(FlowId flow, std::uint32_t frame_bytes) const = 0;
 	/// A fault: by how much the next frame comes late; 0 from then on.
 	virtual TimePs TakeLateness() = 0;
 

@@ -80,6 +80,10 @@ public:
 	void Start();
 	void Send(TxFrame &frame);
 	void SendPlain(TxFrame &frame);
+	TimePs WireTime(std::uint32_t frame_bytes) const
+	{
+		return static_cast<TimePs>(nic_wire_frame_ps(frame_bytes, ByteTimePs()));
+	}
 	void OnArrive(std::uint32_t packet);
 
 	void OnOutcome(TxFrame &frame, kpn_verdict verdict, TimePs at) override;

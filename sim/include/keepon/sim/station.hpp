@@ -96,6 +96,10 @@ public:
 	{
 		return ports_[world_.flows[flow].port]->Refuses();
 	}
+	TimePs WireTime(FlowId flow, std::uint32_t frame_bytes) const override
+	{
+		return ports_[world_.flows[flow].port]->WireTime(frame_bytes);
+	}
 	TimePs TakeLateness() override { return std::exchange(late_ps_, 0); }
 	TxFrame &MakeFrame(FlowId flow, std::int64_t seq) override;
 	void Send(TxFrame &frame) override { PortOf(frame).Send(frame); }

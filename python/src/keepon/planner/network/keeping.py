@@ -66,7 +66,7 @@ def with_its_slots(scenario: Scenario, plan: Plan) -> Scenario:
 def slots_of_ports(scenario: Scenario, plan: Plan) -> dict[str, KeeponOptions]:
     """The same of each port of stations of several, by name: what the scenario cannot say. A port
     is known by who is at the other end: where links are told in another order its number is another
-    one.
+    one. One that the earlier plan has not has nothing to keep.
     """
     earlier = {
         (name.rpartition(".")[0], entry["peer"]): name
@@ -76,7 +76,7 @@ def slots_of_ports(scenario: Scenario, plan: Plan) -> dict[str, KeeponOptions]:
     return {
         port.name: _slots(
             scenario.station_named(port.station),
-            earlier.get((port.station, port.peer), port.name),
+            earlier.get((port.station, port.peer), "" if earlier else port.name),
             plan,
         )
         for port in Topology(scenario).ports.values()
