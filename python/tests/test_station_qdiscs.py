@@ -5,6 +5,7 @@ it.
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 from typing import Any
@@ -18,7 +19,7 @@ from keepon.linux.planned import Guest, queue_commands
 from keepon.model import loading, published
 from keepon.model.qdiscs import reader, scenarios, stations
 from keepon.model.scenario import Scenario
-from keepon.targets.sim import refusals
+from keepon.targets.sim import refusals, runner
 from keepon.targets.sim.build import Build
 from keepon.targets.vm import target as vm
 
@@ -53,8 +54,8 @@ def test_the_three_classes_are_the_published_ones() -> None:
 
 REFUSED: list[tuple[tuple[tuple[str, str], ...], str]] = [
     ((("txtime-delay 40000", "txtime-delay 10000"),),
-     "line 10: txtime-delay: a frame needs 11800 ns at least from taprio to its launch, and"
-     " txtime-delay is 10000; write txtime-delay 11800 or more"),
+     "line 10: txtime-delay: a frame needs 11865 ns at least from taprio to its launch, and"
+     " txtime-delay is 10000; write txtime-delay 11865 or more"),
     ((("delta 200000", "delta 600000000"),), "line 13: 600000000: delta is above the 500000000 ns"),
     ((("S 04 400000", "S 04 400000 cycle-time 900000"),),
      "the windows last 1000000 ns and the cycle 900000"),
@@ -126,7 +127,34 @@ def test_a_guest_gets_the_commands_as_they_are_written() -> None:
 def test_the_least_txtime_delay_is_what_driver_and_nic_take() -> None:
     scenario = loading.load(EXAMPLE)
     station = scenario.station_named("talker")
-    assert scenarios.least_txtime_delay_ns(scenario, station, "launchtime") == 11_000 + 800
+    assert scenarios.least_txtime_delay_ns(scenario, station, "launchtime") == 11_000 + 800 + 64 + 1
+
+
+@pytest.mark.parametrize(("delay_ns", "late"), [(11_865, False), (11_800, True)])
+def test_with_the_least_txtime_delay_no_launch_is_late(
+    monkeypatch: pytest.MonkeyPatch, delay_ns: int, *, late: bool
+) -> None:
+    """Frames so few that each gets the least time there is."""
+    monkeypatch.setattr(scenarios, "ceil_ns", lambda ps: -1)  # nothing is refused
+    few = ("300_000_000", "20_000_000"), ("frame_bytes = 1518", "frame_bytes = 200")
+    delay = ("txtime-delay 40000", f"txtime-delay {delay_ns}")
+    text = changed(delay, ("duration_s = 15.0", "duration_s = 0.2"), *few)
+    scenario = loading.parse(text, "three.toml")
+    run = runner.run_all(scenario, session.planned(scenario), 1).runs[0]
+    nic = run.document["stations"]["talker"]["nic"]
+    assert nic["late_launches"] > 100 if late else nic["late_launches"] == 0, nic
+
+
+def test_what_counts_is_the_drivers_that_are_compared() -> None:
+    under_test = ('driver = "launchtime"\nhost = {', 'driver = "under-test"\nhost = {')
+    for drivers, least in (["launchtime", "standard"], 11_865), (["standard"], None):
+        text = changed(("txtime-delay 40000", "txtime-delay 7800"), under_test)
+        text += f"[compare]\ndrivers = {json.dumps(drivers)}\n"
+        if least is None:
+            loading.parse(text, "three.toml")
+            continue
+        with pytest.raises(ConfigError, match=f"needs {least} ns at least"):
+            loading.parse(text, "three.toml")
 
 
 def deviations_ns(build: Build, name: str) -> Any:
@@ -267,7 +295,7 @@ def test_txtime_delay_has_a_least_value_where_something_launches(
     if not refused:
         loading.parse(text, "three.toml")
         return
-    with pytest.raises(ConfigError, match="needs 11800 ns at least from taprio to its launch"):
+    with pytest.raises(ConfigError, match="needs 11865 ns at least from taprio to its launch"):
         loading.parse(text, "three.toml")
 
 

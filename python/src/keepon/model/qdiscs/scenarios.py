@@ -12,6 +12,7 @@ from keepon.model.qdiscs.options import Limits
 from keepon.model.qdiscs.tree import Etf, Guard, Tree
 from keepon.model.scenario import Scenario
 from keepon.model.stationtables import Station
+from keepon.model.wire import ceil_ns, preamble_time_ps
 
 HORIZON_NS = 500_000_000
 """Of a NIC with launch times (Cochran, limitations: the i210's is +-0.5 s)."""
@@ -19,34 +20,46 @@ HORIZON_NS = 500_000_000
 
 def least_txtime_delay_ns(scenario: Scenario, station: Station, driver: str) -> int:
     """The least that a frame can need from taprio to its launch: constant parts of the driver's
-    path, and the fetch. With less every frame is late.
+    path, the fetch, and, as a launch begins a preamble before its time, that with the nanosecond
+    which the time given to a frame leaves out. With less frames are late for no other reason.
     """
 
     def least_ns(stage: Stage) -> int:
         return stage.base_ns + (stage.median_ns if stage.sigma == 0 else 0)
 
     stages, _ = host_of(station.host, driver, scenario.host_tail_scale)
-    return least_ns(stages["driver"]) + station.nic.fetch_ns
+    ready_ns = least_ns(stages["driver"]) + station.nic.fetch_ns
+    if driver != "launchtime":
+        return ready_ns
+    rates_bps = [
+        scenario.defaults.rate_bps if link.rate_bps is None else link.rate_bps
+        for link in scenario.link
+        if station.name in link.ends
+    ]
+    return ready_ns + ceil_ns(max(map(preamble_time_ps, rates_bps), default=0)) + 1
 
 
-def _drivers(station: Station) -> tuple[str, ...]:
-    return DRIVERS if station.driver == "under-test" else (station.driver,)
+def _drivers(scenario: Scenario, station: Station) -> tuple[str, ...]:
+    """What it runs with."""
+    if station.driver != "under-test":
+        return (station.driver,)
+    return tuple(driver for driver in scenario.drivers() if driver in DRIVERS)
 
 
 def _read(where: str, scenario: Scenario, station: Station, text: str) -> Tree:
     """With the limits of its drivers: which apply hangs on the tree itself."""
-    horizon_ns = HORIZON_NS if "launchtime" in _drivers(station) else None
+    horizon_ns = HORIZON_NS if "launchtime" in _drivers(scenario, station) else None
     cycle_counts = any(stream.talker == station.name for stream in scenario.stream)
     limits = Limits(horizon_ns, fills_cycle=cycle_counts)
     tree = reader.parse_one(text, where, limits)
     least_ns = [
         least_txtime_delay_ns(scenario, station, driver)
-        for driver in _drivers(station)
+        for driver in _drivers(scenario, station)
         if _goes_by_txtimes(driver, tree)
     ]
     if not least_ns:
         return tree
-    return reader.parse_one(text, where, replace(limits, txtime_delay_least_ns=min(least_ns)))
+    return reader.parse_one(text, where, replace(limits, txtime_delay_least_ns=max(least_ns)))
 
 
 def _goes_by_txtimes(driver: str, tree: Tree) -> bool:

@@ -170,7 +170,7 @@ def _excluded(found: dict[Case, Outcome]) -> Table:
              "pk-pk with them, ns")  # fmt: skip
     return Table(
         "What the rule of exclusion leaves out",
-        "calculated",
+        "chosen",
         [
             Column("offload"), Column("load"), Column("excluded", 0), Column(names[0], 0),
             *(Column(name, 0) for name in names[1:]),

@@ -58,12 +58,15 @@ class Stamps:
         late_ns: the receiver's stamp of each frame less its instant.
         apart_ns: between stamps of successive frames, less the period.
         sent_apart_ps: the same of frames on the sender's wire, by true time.
+        missing: frames that did not come.
+        others: frames of best effort that did.
     """
 
     late_ns: IntArray
     apart_ns: IntArray
     sent_apart_ps: IntArray
     missing: int
+    others: int
 
 
 TEXT = """
@@ -158,4 +161,6 @@ def measure(sender: Sender, count: int, warmup_s: float, seed: int) -> Stamps:
     apart_ns: IntArray = stamps[came][1:] - stamps[came][:-1] - sender.period_ns
     sent_ps: IntArray = wire_ps[1:] - wire_ps[:-1] - sender.period_ns * 1000
     late_ns: IntArray = stamps[came] - frames.txtime_ns[came]
-    return Stamps(late_ns, apart_ns, sent_ps, int((~came).sum()))
+    loads = found.build.loads.values()
+    others = sum(found.build.simulation.load(load)["delivered"] for load in loads)
+    return Stamps(late_ns, apart_ns, sent_ps, int((~came).sum()), others)

@@ -91,7 +91,7 @@ def _table(found: dict[str, Runs]) -> Table:
         )  # fmt: skip
     return Table(
         "TCP in TC2, and TC0 and TC1 beside it",
-        "calculated",
+        "chosen",
         [
             Column("what"), Column("least, Mb/s"), Column("median"), Column("share of the window"),
             Column("least, % of it", 1), Column("best effort lost", 0),
