@@ -55,7 +55,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_load_that_a_full_queue_refuses_does_not_keep_time_from_passing(tmp_path: Path) -> None:
-    """It offered the next frame at the same instant, without end. Others fill the queue of guard."""
+    """It offered the next frame at the same instant, without end; others fill the queue."""
     case = Path(__file__).parent / "cases" / "guard-full.toml"
     command = [sys.executable, "-m", "keepon", "run", str(case), "--out", str(tmp_path / "run")]
     subprocess.run(command, check=False, capture_output=True, timeout=60)
