@@ -24,7 +24,12 @@ done
         ("ip addrlabel add prefix 2001::/16 dev card label 7", "labels of addresses of its own"),
         ("ip addrlabel add prefix 2001::/16 dev first label 7", ""),
         ("ip rule add iif card to 77.0.0.0/8 prohibit", "a rule of routing (`from all to 77.0.0.0/8"
-         " iif card prohibit`)"),
+         " iif card prohibit`) that is not for rt0 alike"),
+        ("ip rule add pref 10 iif card prohibit\nip rule add pref 20 to 77.0.0.0/8 lookup main\n"
+         "ip rule add pref 30 iif rt0 prohibit", "a rule of routing (`from all iif card prohibit`)"
+         " that is not for rt0 alike"),
+        ("ip rule add not iif card prohibit\nip rule add not iif rt0 prohibit", "a rule of routing"
+         " (`not from all iif rt0 prohibit`) that is not for rt0 alike"),
         ("ip rule add iif card prohibit\nip rule add iif rt0 prohibit", ""),
     ],
 )  # fmt: skip
@@ -40,3 +45,30 @@ except KeeponError as error:
 """
     said = python_apart(f"{TWO}{more}\n{RUN}", script).stdout.strip()
     assert said.startswith(f"card has {what}, which would not apply") if what else said == ""
+
+
+TCX = """
+import ctypes, socket, struct
+from keepon.errors import KeeponError
+from keepon.linux import bypassed
+
+def bpf(command, *parts):
+    attributes = ctypes.create_string_buffer(b"".join(parts) + bytes(128))
+    call = bypassed.BPF_CALLS[__import__("platform").machine()]
+    return ctypes.CDLL(None, use_errno=True).syscall(call, command, attributes, 128)
+
+code = ctypes.create_string_buffer(struct.pack("=BBhiBBhi", 0xB7, 0, 0, 2, 0x95, 0, 0, 0))
+name = ctypes.create_string_buffer(b"GPL")
+where = ctypes.addressof(code), ctypes.addressof(name)
+program = bpf(5, struct.pack("=IIQQ", 3, 2, *where))
+assert program >= 0
+print(bypassed._bpf_programs("card"))
+link = bpf(28, struct.pack("=IIII", program, socket.if_nametoindex("card"), 47, 0))
+assert link >= 0
+print(bypassed._bpf_programs("card"), bypassed._bpf_programs("first"))
+"""
+
+
+def test_programs_that_tc_does_not_list_are_counted() -> None:
+    """Attached as Cilium does."""
+    assert python_apart(f"{TWO}{RUN}", TCX).stdout.split() == ["0", "1", "0"]

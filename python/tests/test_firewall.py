@@ -6,6 +6,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from keepon.errors import EnvironmentProblemError
 from keepon.linux import firewall
 
@@ -48,8 +50,16 @@ def alone(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
         ('iifname "eth0" tcp dport 22 drop\n\tiifname "rt0" udp dport 9 accept',
          'iifname "eth0" tcp dport 22 drop'),
         ('iifname "eth0" accept\n\tiifname "eth0" drop\n\tiifname "rt0" drop\n\tiifname "rt0"'
-         " accept", 'iifname "eth0" drop'),
+         " accept", 'iifname "eth0" accept'),
         ('iifname "eth0" drop\n\t}\n\tchain other {\n\tiifname "rt0" drop', 'iifname "eth0" drop'),
+        ('iifname "eth*" drop\n\tiifname "rt*" drop', 'iifname "eth*" drop'),
+        ('iifname "eth0" tcp dport 22 drop\n\ttcp dport 22 accept\n'
+         '\tiifname "rt0" tcp dport 22 drop', 'iifname "eth0" tcp dport 22 drop'),
+        ('iifname != "eth0" accept', 'iifname != "eth0" accept'),
+        ('iifname { "eth0", "w0" } oifname { "rt0", "x" } drop',
+         'iifname { "eth0", "w0" } oifname { "rt0", "x" } drop'),
+        ('type filter hook egress devices = { eth0, far0 } priority 0; policy accept;',
+         'type filter hook egress devices = { "eth0", "far0" } priority 0; policy accept;'),
         ('iifname vmap { "eth0" : drop, "rt0" : accept }',
          'iifname vmap { "eth0" : drop, "rt0" : accept }'),
     ],
@@ -60,8 +70,10 @@ def test_a_card_with_rules_of_its_own_is_refused(
     listed(monkeypatch, tmp_path, "nft", RULES % rules)
     with pytest.raises(EnvironmentProblemError) as caught:
         firewall.check_twins("eth0", "rt0")
-    assert f"(nft list ruleset), the first `{first}`" in str(caught.value)
-    assert str(caught.value).endswith("have the same rules for rt0 first")
+    assert str(caught.value) == (
+        f"the firewall treats rt0 otherwise than eth0, first by `{first}` (nft list ruleset): have"
+        " rules that name one of them name both, or the same for rt0 next to them"
+    )
 
 
 @pytest.mark.parametrize(
@@ -76,7 +88,12 @@ def test_a_card_with_rules_of_its_own_is_refused(
         " drop",
         'iifname vmap { "eth0" : jump a, "rt0" : jump a }',
         'type filter hook ingress device "eth0" priority 0; policy accept;',
-        'iifname "eth*" drop\n\tiifname "rt*" drop\n\tiifname "rt0" accept',
+        'iifname "eth0" quota over 9 mbytes used 3 mbytes drop\n\t'
+        'iifname "rt0" quota over 9 mbytes used 0 bytes drop',
+        'iifname != { "eth0", "rt0" } drop',
+        'iifname "eth0" oifname "eth0" drop\n\tiifname "eth0" oifname "rt0" drop\n\t'
+        'iifname "rt0" oifname "rt0" drop\n\tiifname "rt0" oifname "eth0" drop',
+        "type filter hook egress devices = { eth0, rt0 } priority 0; policy accept;",
         '}\n\tmap m {\n\telements = { "eth0" : goto a,\n\t"rt0" : goto a,\n\t"wlan0" : goto b }',
     ],
 )
@@ -90,7 +107,7 @@ def test_rules_that_count_for_both_are_none_of_its_own(
 def test_iptables_of_old_is_asked_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     text = "*filter\n-A INPUT -i eth+ -p tcp -j DROP\n-A FORWARD ! -o eth0 -j ACCEPT\nCOMMIT\n"
     listed(monkeypatch, tmp_path, "iptables-legacy-save", text)
-    with pytest.raises(EnvironmentProblemError, match=r"^2 rules of the firewall name eth0"):
+    with pytest.raises(EnvironmentProblemError, match=r"first by `-A INPUT -i eth\+ -p tcp"):
         firewall.check_twins("eth0", "rt0")
     firewall.check_twins("wlan0", "rt0")
 
@@ -108,7 +125,7 @@ def test_rules_of_iptables_are_seen_without_nft(
     text = "*filter\n:INPUT ACCEPT [0:0]\n-A INPUT -i eth0 -p tcp --dport 22 -j DROP\nCOMMIT\n"
     listed(monkeypatch, tmp_path, "iptables-nft-save", text)
     monkeypatch.setattr(firewall, "_tables", lambda: [(2, "filter")])
-    with pytest.raises(EnvironmentProblemError, match=r"^1 rules .* -i eth0 -p tcp --dport 22"):
+    with pytest.raises(EnvironmentProblemError, match=r"first by `-A INPUT -i eth0 -p tcp --d"):
         firewall.check_twins("eth0", "rt0")
     firewall.check_twins("wlan0", "rt0")
 
@@ -137,7 +154,7 @@ def test_programs_are_found_though_the_path_does_not_lead_there(
 ) -> None:
     listed(monkeypatch, tmp_path, "nft", RULES % 'iifname "eth0" tcp dport 22 drop')
     monkeypatch.setenv("PATH", "/nowhere")
-    with pytest.raises(EnvironmentProblemError, match=r"^1 rules of the firewall name eth0"):
+    with pytest.raises(EnvironmentProblemError, match=r"first by `iifname \"eth0\" tcp"):
         firewall.check_twins("eth0", "rt0")
 
 
@@ -182,3 +199,55 @@ def test_a_firewall_that_does_not_answer_is_told(
     monkeypatch.setattr(firewall, "TIMEOUT_S", 0.2)
     with pytest.raises(EnvironmentProblemError, match=r"^nft list ruleset does not answer"):
         firewall.check_twins("eth0", "rt0")
+
+
+NAMES = ("eth0", "rt0", "wlan0", "e*")
+CONDITIONS = st.none() | st.tuples(
+    st.booleans(), st.lists(st.sampled_from(NAMES), min_size=1, max_size=3, unique=True)
+)
+RULE = st.tuples(CONDITIONS, st.sampled_from([None, 22, 80]), st.sampled_from(["accept", "drop"]))
+Rule = tuple[tuple[bool, list[str]] | None, int | None, str]
+
+
+def as_nft(rule: Rule) -> str:
+    condition, port, action = rule
+    words = []
+    if condition is not None:
+        negated, names = condition
+        quoted = [f'"{name}"' for name in names]
+        told = quoted[0] if len(quoted) == 1 else "{ " + ", ".join(quoted) + " }"
+        words += ["iifname", *(["!="] if negated else []), told]
+    return " ".join([*words, *([f"tcp dport {port}"] if port else []), action])
+
+
+def verdict(rules: list[Rule], device: str, port: int) -> str:
+    """What becomes of a packet, rule by rule."""
+    for condition, own_port, action in rules:
+        named = condition is None or condition[0] != any(
+            device.startswith(name[:-1]) if name.endswith("*") else device == name
+            for name in condition[1]
+        )
+        if named and own_port in (None, port):
+            return action
+    return "policy"
+
+
+@settings(max_examples=1500, deadline=None)
+@given(st.lists(RULE, max_size=5))
+def test_what_is_not_refused_lets_the_same_pass_from_both(rules: list[Rule]) -> None:
+    """By following packets through the rules."""
+    text = RULES % "\n\t".join(map(as_nft, rules))
+    if firewall._first_apart(text, "eth0", "rt0"):
+        return
+    for port in (22, 80, 443):
+        assert verdict(rules, "eth0", port) == verdict(rules, "rt0", port), text
+
+
+@given(st.lists(RULE, max_size=5))
+def test_rules_that_always_name_both_are_never_refused(rules: list[Rule]) -> None:
+    both = [
+        ((rule[0][0], sorted({*rule[0][1], "eth0", "rt0"})), *rule[1:]) if rule[0] else rule
+        for rule in rules
+    ]
+    text = RULES % "\n\t".join(map(as_nft, both))
+    assert firewall._first_apart(text, "eth0", "rt0") == ""
