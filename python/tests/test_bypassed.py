@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import pytest
 from helpers import RUN, python_apart
+from keepon.errors import EnvironmentProblemError
+from keepon.linux import bypassed, interface
 
 TWO = """
 for each in card first; do
@@ -18,6 +20,8 @@ done
     ("more", "what"),
     [
         ("tc qdisc replace dev card root tbf rate 100kbit burst 2k latency 50ms",
+         "a queueing discipline that holds frames back (tbf)"),
+        ("tc qdisc replace dev card root handle 1: tbf rate 100kbit burst 2k latency 50ms",
          "a queueing discipline that holds frames back (tbf)"),
         ("ip xfrm policy add dir out src 10.0.0.1 dst 172.30.0.0/16 dev card action block",
          "IPsec of its own (ip xfrm policy with dev card)"),
@@ -45,6 +49,36 @@ except KeeponError as error:
 """
     said = python_apart(f"{TWO}{more}\n{RUN}", script).stdout.strip()
     assert said.startswith(f"card has {what}, which would not apply") if what else said == ""
+
+
+def test_filters_of_what_is_sent_are_looked_for_at_each_discipline(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """At the root's own handle: what tc calls root is where frames come in."""
+    shown = {
+        (
+            "qdisc",
+        ): "qdisc prio 1: root refcnt 2 bands 3\n qdisc\nqdisc ingress ffff: parent ffff:fff1 -\n"
+    }
+    shown["parent", "1:"] = "filter protocol ip pref 49152 u32 chain 0\n"
+    asked = []
+
+    def run(*words: str) -> str:
+        asked.append(words)
+        return shown.get(words[1:2], "") if words[1] == "qdisc" else shown.get(words[5:], "")
+
+    monkeypatch.setattr(interface, "run", run)
+    monkeypatch.setattr(bypassed, "run", run)
+    monkeypatch.setattr(bypassed, "_bpf_programs", lambda nic: 0)
+    with pytest.raises(EnvironmentProblemError, match=r"a filter of tc .*pref 49152 u32"):
+        bypassed.check_nothing("eth0", "rt0")
+    assert not any("ffff:" in words or "root" in words for words in asked)
+    shown["qdisc",] = "qdisc fq 1: root refcnt 2 limit 10000p maxrate 1Mbit\n"
+    with pytest.raises(EnvironmentProblemError, match=r"holds frames back \(fq\)"):
+        bypassed.check_nothing("eth0", "rt0")
+    shown["qdisc",] = "qdisc cake 1: root refcnt 2 bandwidth unlimited diffserv3\n"
+    shown["parent", "1:"] = ""
+    bypassed.check_nothing("eth0", "rt0")
 
 
 TCX = """

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import pytest
 from keepon.errors import EnvironmentProblemError
 from keepon.linux.link import added
+from test_link_raised import inline
 
 
 class Machine:
@@ -25,6 +26,9 @@ class Machine:
         monkeypatch.setattr(added, "answers", lambda client: self.back)
         monkeypatch.setattr(added, "until", lambda deadline_s, found: found())
         monkeypatch.setattr(added, "MANAGERS", (str(folder),))
+        monkeypatch.setattr(added, "guarded", inline)
+        numbers = {"if_nametoindex": lambda name: 7, "if_indextoname": lambda number: "lan7"}
+        monkeypatch.setattr(added, "socket", SimpleNamespace(**numbers))
 
     def ip(self, *words: str) -> str:
         has = ["192.0.2.1"] if words[-1] == "eth0" else self.addresses
@@ -55,16 +59,18 @@ def test_one_that_is_meant_to_be_up_is_told_of(
 
 def test_one_that_gets_the_cards_addresses_is_deleted(machine: Machine) -> None:
     machine.up, machine.addresses = True, ["192.0.2.1"]
-    with pytest.raises(EnvironmentProblemError, match=r"with 192\.0\.2\.1 of eth0; rt0 is deleted"):
+    with pytest.raises(
+        EnvironmentProblemError, match=r"with 192\.0\.2\.1 of eth0: .*; rt0 is deleted"
+    ):
         added.add("eth0", "rt0", [])
-    assert machine.deleted == ["rt0"]
+    assert machine.deleted == ["lan7"]  # as it is called by then
 
 
 def test_one_that_cuts_the_connection_is_deleted(machine: Machine) -> None:
     machine.up, machine.client, machine.back = True, "192.0.2.9", False
     with pytest.raises(EnvironmentProblemError, match=r"192\.0\.2\.9 does not answer any more"):
         added.add("eth0", "rt0", [])
-    assert machine.deleted == ["rt0"]
+    assert machine.deleted == ["lan7"]  # as it is called by then
 
 
 def test_without_anything_that_configures_devices_nothing_is_waited_for(
@@ -73,3 +79,17 @@ def test_without_anything_that_configures_devices_nothing_is_waited_for(
     machine.up, machine.addresses = True, ["192.0.2.1"]
     monkeypatch.setattr(added, "MANAGERS", ("/nowhere",))
     assert added.add("eth0", "rt0", []) == "made"
+
+
+def test_whoever_is_ended_while_it_is_looked_for_leaves_no_link(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A terminal that is closed as it does not answer any more."""
+
+    def ended(*words: str) -> str:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(added, "ip", ended)
+    with pytest.raises(KeyboardInterrupt):
+        added.add("eth0", "rt0", [])
+    assert machine.deleted == ["lan7"]

@@ -30,6 +30,33 @@ print(open("/proc/sys/net/ipv4/conf/above/promote_secondaries").read())
     assert said.split()[-1] == "0"
 
 
+def test_an_address_that_both_have_is_told() -> None:
+    script = """
+from keepon.errors import KeeponError
+from keepon.linux import taken
+
+try:
+    taken.take_routes("card", "above")
+except KeeponError as error:
+    print(error)
+"""
+    own = ABOVE.format(mtu=1500) + "ip addr add 10.0.0.1/24 dev above\n"
+    said = python_apart(f"{AT_ONCE}{BEHIND}{own}{RUN}", script).stdout
+    assert said.strip().endswith("while it is up: ip addr del 10.0.0.1/24 dev above")
+
+
+def test_a_card_with_no_room_for_ipv6_has_a_link_without() -> None:
+    script = """
+from keepon.linux import taken
+
+taken.take_routes("card", "above")
+print(open("/sys/class/net/above/mtu").read())
+"""
+    more = "ip link set card mtu 1200\n"
+    done = python_apart(f"{AT_ONCE}{BEHIND}{more}{ABOVE.format(mtu=1500)}{RUN}", script)
+    assert done.stdout.strip() == "1200", done.stderr
+
+
 def test_the_device_has_no_greater_mtu_than_its_card() -> None:
     """Nor in IPv6, where a router may have said less."""
     script = """

@@ -127,25 +127,46 @@ void TaprioGates::Start()
 }
 
 /// As in Linux (advance_sched()) the first window follows the last at once, also where the cycle is
-/// longer than all of them: it says only when the schedule begins. A class that is open in all of a
-/// cycle never closes and has no budget.
+/// longer than all of them: it says only when the schedule begins. A timer that is a window late or
+/// more goes on to the one that it is in at once, as its interrupt does. A class that is open in all
+/// of a cycle never closes and has no budget.
 void TaprioGates::OnWindow(TimePs, std::uint64_t start_ns)
 {
 	host_.OnTimerTold();
 	begun_ = true;
-	window_ = (window_ + 1) % spec_.windows.size();
-	const auto at_ns = static_cast<std::int64_t>(start_ns);
+	auto at_ns = static_cast<std::int64_t>(start_ns);
+	std::int64_t end_ns = at_ns;
+	do {
+		at_ns = end_ns;
+		window_ = (window_ + 1) % spec_.windows.size();
+		end_ns = at_ns + spec_.windows[window_].ns;
+	} while (end_ns <= host_.TaiNs());
 	for (std::size_t tc = 0; tc < kClasses; tc++) {
 		const std::int64_t ns = open_ns_[window_][tc];
 		open_[tc] = ns == spec_.cycle_ns ? Open{ INT64_MAX, INT64_MAX } :
 						   Open{ at_ns + ns, ns * kPsPerNs };
 	}
-	host_.SetTimer(at_ns + spec_.windows[window_].ns, timer_);
+	host_.SetTimer(end_ns, timer_);
 	Serve();
+}
+
+/// Whether its class is ever open as long as it takes; Linux drops it since 6.3, as nothing behind
+/// it would leave.
+bool TaprioGates::Fits(const TxFrame &frame) const
+{
+	const std::int64_t ps = SkbBytes(frame) * host_.ByteTimePs();
+	return std::any_of(open_ns_.begin(), open_ns_.end(), [&](const auto &open_ns) {
+		const std::int64_t ns = open_ns[frame.frame.tc];
+		return ns == spec_.cycle_ns || ps <= ns * kPsPerNs;
+	});
 }
 
 void TaprioGates::HandOn(TxFrame &frame)
 {
+	if (!Fits(frame)) {
+		host_.Drop(frame, KPN_VERDICT_OVERSIZE);
+		return;
+	}
 	ready_[frame.frame.tc].push_back(frame.index);
 	waiting_++;
 	Serve();

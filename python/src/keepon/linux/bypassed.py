@@ -17,7 +17,7 @@ from contextlib import suppress
 from itertools import pairwise, zip_longest
 
 from keepon.errors import EnvironmentProblemError, one_line, shell_word
-from keepon.linux.interface import queues, run
+from keepon.linux.interface import Queueing, queues, run
 
 KEEPS_NOTHING_BACK = (
     "noqueue", "mq", "mqprio", "multiq", "prio", "pfifo", "bfifo", "pfifo_head_drop", "pfifo_fast",
@@ -29,6 +29,7 @@ BPF_CALLS = {"x86_64": 321, "aarch64": 280, "armv7l": 386, "riscv64": 280}
 """Number of bpf(2)."""
 BPF_PROG_QUERY, BPF_TCX_EGRESS = 16, 47
 IT = "<it>"
+INGRESS = "ffff:"
 
 
 def check_nothing(nic: str, device: str) -> None:
@@ -46,14 +47,16 @@ def check_nothing(nic: str, device: str) -> None:
 
 def _found(nic: str, link: str) -> Iterator[tuple[str, str]]:
     device = shell_word(nic)
-    for qdisc in queues(nic):
-        if qdisc["kind"] not in KEEPS_NOTHING_BACK and qdisc["handle"] != "0:":
+    found = queues(nic)
+    for qdisc in found:
+        if _holds_back(qdisc):
             yield (
-                f"a queueing discipline that holds frames back ({qdisc['kind']})",
+                f"a queueing discipline that holds frames back ({qdisc.kind})",
                 f"take it away with tc qdisc del dev {device} root, or have it on the link",
             )
-    for place in ("egress", "root"):
-        if told := _told("tc", "filter", "show", "dev", nic, place):
+    parents = [f"parent {each.handle}" for each in found if each.handle not in ("0:", INGRESS)]
+    for place in ("egress", *parents):
+        if told := _told("tc", "filter", "show", "dev", nic, *place.split()):
             yield (
                 f"a filter of tc for what it sends (`{one_line(told.splitlines()[0], 80)}`)",
                 f"take it away with tc filter del dev {device} {place}, or have it on the link",
@@ -83,6 +86,14 @@ def _found(nic: str, link: str) -> Iterator[tuple[str, str]]:
                 f"a rule of routing (`{said}`) that is not for {link} alike",
                 f"have the same for {shell_word(link)} next to it",
             )
+
+
+def _holds_back(qdisc: Queueing) -> bool:
+    if qdisc.handle == "0:":
+        return False
+    if qdisc.kind == "cake":
+        return qdisc.value("bandwidth") != "unlimited"
+    return qdisc.kind not in KEEPS_NOTHING_BACK or bool(qdisc.value("maxrate"))
 
 
 def _rules(rules: list[list[str]], name: str, other: str) -> list[list[str]]:

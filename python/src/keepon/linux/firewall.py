@@ -24,14 +24,7 @@ from keepon.errors import EnvironmentProblemError, one_line, shell_word
 from keepon.linux.interface import ip
 
 NFT = ("nft", "list", "ruleset")
-BY_NFT = {
-    socket.AF_INET: "iptables-nft-save",
-    socket.AF_INET6: "ip6tables-nft-save",
-    7: "ebtables-nft-save",
-    3: "arptables-nft-save",
-}
-"""What lists tables of nftables that iptables has made, by their family (NFPROTO_)."""
-MADE_BY_IPTABLES = ("filter", "nat", "mangle", "raw", "security")
+"""Tables that iptables has made by nftables as well: it lists of others' what it knows of."""
 LEGACY = {
     "iptables-legacy-save": "/proc/net/ip_tables_names",
     "ip6tables-legacy-save": "/proc/net/ip6_tables_names",
@@ -41,6 +34,10 @@ LEGACY = {
 ADMINISTRATORS_PATH = "/usr/local/sbin:/usr/sbin:/sbin"
 """Where these programs are, also for whom PATH does not lead there: su without a dash, cron."""
 TIMEOUT_S = 30
+ABSENT = re.compile(r"not supported|does not exist|can't initialize")
+"""What the old programs say of a kernel without their tables."""
+UNTOLD = re.compile(r"XT (?:match|target) .* not found")
+"""Rules of iptables are listed without what nft has no extension for."""
 NFT_NAMES = re.compile(r'(!= )?("[^"]*"|\{[^}]*\})')
 IPTABLES_NAME = re.compile(
     r"(! )?(-i|-o|--physdev-in|--physdev-out|--logical-in|--logical-out) (\S+)"
@@ -86,21 +83,18 @@ def _programs() -> Iterator[tuple[str, ...]]:
     """
     if _found(NFT[0]):
         yield NFT
-    else:
-        for family, table in _tables():
-            if table not in MADE_BY_IPTABLES or not _found(BY_NFT.get(family, "")):
-                raise EnvironmentProblemError(
-                    f"the firewall has a table {table} of nftables, and there is no nft to tell"
-                    " whose rules it has: apt install nftables"
-                )
-        yield from ((each,) for each in BY_NFT.values() if _found(each))
-    for program, tables in LEGACY.items():
+    elif tables := _tables():
+        raise EnvironmentProblemError(
+            f"the firewall has a table {tables[0]} of nftables, and there is no nft to tell whose"
+            " rules it has: apt install nftables"
+        )
+    for program, list_of_tables in LEGACY.items():
         if _found(program):
             yield (program,)
-        elif tables and _read(tables):
+        elif list_of_tables and _read(list_of_tables):
             raise EnvironmentProblemError(
-                f"the firewall has tables of the old iptables ({tables}), and there is no {program}"
-                " to tell whose rules they have: apt install iptables"
+                f"the firewall has tables of the old iptables ({list_of_tables}), and there is no"
+                f" {program} to tell whose rules they have: apt install iptables"
             )
 
 
@@ -115,9 +109,9 @@ def _found(program: str) -> str | None:
     return shutil.which(program, path=path) if program else None
 
 
-def _tables() -> list[tuple[int, str]]:
-    """Family and name of each table that nftables have in this network namespace."""
-    found: list[tuple[int, str]] = []
+def _tables() -> list[str]:
+    """The tables that nftables have in this network namespace."""
+    found: list[str] = []
     request = struct.pack("=IHHIIBBH", 20, 10 << 8 | 1, 0x301, 1, 0, 0, 0, 0)  # GETTABLE, dump
     with suppress(OSError), socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 12) as netlink:
         netlink.settimeout(TIMEOUT_S)
@@ -129,8 +123,7 @@ def _tables() -> list[tuple[int, str]]:
                 if kind in (2, 3):  # an error, or the end
                     return found
                 name_bytes = struct.unpack_from("=H", answer, 20)[0]  # NFTA_TABLE_NAME is first
-                name = answer[24 : 20 + name_bytes].rstrip(b"\0").decode(errors="replace")
-                found.append((answer[16], name))
+                found.append(answer[24 : 20 + name_bytes].rstrip(b"\0").decode(errors="replace"))
                 answer = answer[(length + 3) & ~3 :]
     return found
 
@@ -153,12 +146,17 @@ def _listed(words: tuple[str, ...]) -> str:
             f"{' '.join(words)} does not answer within {TIMEOUT_S} s, so that nobody could tell"
             " which rules the card has; see what keeps it"
         ) from error
-    tables = _read(LEGACY[words[0]]) if LEGACY.get(words[0]) else words[0] == NFT[0] and _tables()
-    if done.returncode and tables:
+    has_some = words != NFT or _tables()
+    if done.returncode and has_some and not ABSENT.search(done.stderr):
         said = one_line(done.stderr.strip() or f"exit code {done.returncode}", 200)
         raise EnvironmentProblemError(
             f"{' '.join(words)} fails ({said}), so that nobody could tell which rules the card has;"
             " mend that"
+        )
+    if UNTOLD.search(done.stderr):
+        raise EnvironmentProblemError(
+            f"{' '.join(words)} cannot tell all of the rules ({one_line(done.stderr.strip(), 200)})"
+            " and so not whose they are: apt install iptables"
         )
     return done.stdout
 

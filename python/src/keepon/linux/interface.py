@@ -11,6 +11,7 @@ import re
 import subprocess
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -69,10 +70,32 @@ def ip_each(family: str, commands: list[list[str]]) -> None:
         raise EnvironmentProblemError(f"ip {family} {' '.join(command)}: {why}")
 
 
-def queues(device: str) -> list[dict[str, Any]]:
-    """Queueing disciplines of a device, as tc(8) has them in JSON. Raises as `run`."""
-    found: list[dict[str, Any]] = json.loads(run("tc", "-j", "qdisc", "show", "dev", device))
-    return found
+@dataclass(frozen=True)
+class Queueing:
+    """A queueing discipline of a device, as tc(8) shows it.
+
+    Attributes:
+        handle: "0:" of one that the kernel has made by itself.
+        words: what follows handle and place.
+    """
+
+    kind: str
+    handle: str
+    root: bool
+    words: tuple[str, ...]
+
+    def value(self, key: str) -> str:
+        """The word behind `key`; empty if it is not there."""
+        return self.words[self.words.index(key) + 1] if key in self.words else ""
+
+
+def queues(device: str) -> list[Queueing]:
+    """Queueing disciplines of a device. Its JSON is none for some kinds. Raises as `run`."""
+    lines = run("tc", "qdisc", "show", "dev", device).splitlines()
+    found = (line.split() for line in lines if line.startswith("qdisc "))
+    return [
+        Queueing(words[1], words[2], words[3:4] == ["root"], tuple(words[3:])) for words in found
+    ]
 
 
 def until(deadline_s: float, found: Callable[[], Any]) -> Any:

@@ -67,8 +67,8 @@ def check_nothing_lost(name: str) -> None:
 
 def _lost(name: str) -> Iterator[tuple[str, str]]:
     for qdisc in queues(name):
-        if qdisc["handle"] != "0:":
-            kind = qdisc["kind"]
+        if qdisc.handle != "0:":
+            kind = qdisc.kind
             place = kind if kind in ("ingress", "clsact") else "root"
             yield (
                 f"a queueing discipline of its own ({kind})",

@@ -75,13 +75,14 @@ def take_routes(nic: str, device: str) -> None:
     (above,) = json.loads(ip("-json", "link", "show", "dev", device))
     _check_forwarding(nic, device)
     give_back(device)  # what an earlier time has left, and the card may have no more
+    above["mtu"] = _take_mtu(nic, device, above["mtu"])
     if above["mtu"] < IPV4_MTU_MIN:
         return
     has_ipv6 = above["mtu"] >= IPV6_MTU_MIN
+    _check_own_addresses(nic, device)
     settled = _settled(nic) if has_ipv6 else []
     asked = reached.questions(nic, has_ipv6)
     before = reached.answers(asked)
-    above["mtu"] = _take_mtu(nic, device, above["mtu"])
     _take_settings(nic, device, ("ipv4", "ipv6") if has_ipv6 else ("ipv4",))
     _take_addresses(nic, settled, device)
     known = [_by(device, list(item)) for item in carried.neighbours(nic) if item[0] == "neigh"]
@@ -111,12 +112,26 @@ def _take_mtu(nic: str, device: str, mtu: int) -> int:
     return int(mtu)
 
 
+def _check_own_addresses(nic: str, device: str) -> None:
+    """For an address Linux has routes of its own, before which none of the device can be put."""
+    links = [json.loads(ip("-json", "addr", "show", "dev", name))[0] for name in (nic, device)]
+    of_card, own = (
+        {each["local"]: each for each in link["addr_info"] if each["family"] == "inet"}
+        for link in links
+    )
+    if both := of_card.keys() & own.keys():
+        raise EnvironmentProblemError(
+            f"{device} has {min(both)} of {nic} already, which is lent to it while it is up: ip"
+            f" addr del {' '.join(_network(own[min(both)]))} dev {shell_word(device)}"
+        )
+
+
 def _check_forwarding(nic: str, device: str) -> None:
     """Whoever has a device forward IPv6 takes default routes of advertised routers from all devices
     that do not insist on them (addrconf_fixup_forwarding()).
     """
     folder = Path("/proc/sys/net/ipv6/conf")
-    if not (folder / device / "forwarding").exists():
+    if not all((folder / name / "forwarding").exists() for name in (nic, device)):
         return
     of_card, of_device = (
         (folder / name / "forwarding").read_text().strip() != "0" for name in (nic, device)

@@ -84,6 +84,7 @@ private:
 
 	std::int64_t OpenNs(std::size_t window, std::size_t tc) const;
 	void OnWindow(TimePs, std::uint64_t start_ns);
+	bool Fits(const TxFrame &frame) const;
 	bool Passes(const TxFrame &frame);
 	TxFrame *Next();
 	void Serve();

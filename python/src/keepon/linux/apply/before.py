@@ -27,18 +27,18 @@ def _root(device: str) -> list[str] | None:
         EnvironmentProblemError: nobody could make it again.
     """
     found = queues(device)
-    (root,) = [each for each in found if each.get("root")] or [{"kind": "noop", "handle": "0:"}]
-    if root["handle"] == "0:":
+    roots = [each for each in found if each.root]
+    if not roots or roots[0].handle == "0:":  # tc does not list a noop
         return None
-    kind, given = root["kind"], root.get("options", {})
-    words = ["root", "handle", root["handle"], kind]
-    if kind == "pfifo_fast" and len(found) == 1:
+    (root,) = roots
+    words = ["root", "handle", root.handle, root.kind]
+    if root.kind == "pfifo_fast" and len(found) == 1:
         return words
-    if kind in ("pfifo", "bfifo") and len(found) == 1:
-        return [*words, "limit", str(int(str(given["limit"]).rstrip("pb")))]
+    if root.kind in ("pfifo", "bfifo") and len(found) == 1:
+        return [*words, "limit", root.value("limit").removesuffix("p")]
     raise EnvironmentProblemError(
-        f"{device} has a queueing discipline {kind} at its root, which could not be put back as it"
-        f" was; take it away first with tc qdisc del dev {shell_word(device)} root"
+        f"{device} has a queueing discipline {root.kind} at its root, which could not be put back"
+        f" as it was; take it away first with tc qdisc del dev {shell_word(device)} root"
     )
 
 

@@ -103,7 +103,7 @@ def _deleted(journal: Journal, kind: str) -> Iterator[str]:
 
 
 def _queues(nic: str, words: list[str] | None) -> Iterator[str]:
-    roots = [each for each in queues(nic) if each.get("root") and each["handle"] != "0:"]
+    roots = [each for each in queues(nic) if each.root and each.handle != "0:"]
     if roots:
         run("tc", "qdisc", "del", "dev", nic, "root")
     if words is not None:
