@@ -296,6 +296,12 @@ def test_best_effort_that_is_lost_is_in_the_table_of_remedies() -> None:
     losing |= {f"{name}; a stall": runs for name, runs in losing.items()}
     checks = remedy._checks(losing)
     assert [check.met for check in checks if "no best effort is lost" in check.what] == [False] * 4
+    shifted = replace(worst, late_ps=(np.array([0, 8_001]), worst.late_ps[1]))
+    for run_, met in ((worst, True), (shifted, False)):
+        runs = {name: throughput.Runs(assist, [run_]) for name in losing}
+        even = [check.met for check in remedy._checks(runs) if "within one byte" in check.what]
+        assert even == [met] * 4
+    assert throughput.COLLAPSED == 0.01, "the issue's: below 1 % of the window's share"
 
 
 # ---- the RFC, and isochron ----

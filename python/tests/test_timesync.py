@@ -221,7 +221,7 @@ def test_every_frame_due_is_in_the_result_however_slow_network_time_is(grandmast
         entry.model_copy(update={"clock_ppm": 0.0, "cpu_ppm": 0.0}) for entry in scenario.station
     ]
     index = [entry.name for entry in stations].index(grandmaster)
-    stations[index] = stations[index].model_copy(update={"clock_ppm": -900.0})
+    stations[index] = stations[index].model_copy(update={"clock_ppm": -900.0, "cpu_ppm": -900.0})
     bridges = [entry.model_copy(update={"clock_ppm": -500.0}) for entry in scenario.bridge]
     slow = clockruns.variant(
         scenario.model_copy(update={"station": stations, "bridge": bridges}),

@@ -261,7 +261,8 @@ def _take_addresses(nic: str, settled: list[dict[str, Any]], device: str) -> Non
     """
     (link,) = json.loads(ip("-json", "addr", "show", "dev", device))
     has = {entry["local"] for entry in link["addr_info"]}
-    prefers = Path("/proc/sys/net/ipv6/conf", nic, "use_tempaddr").read_text().strip() == "2"
+    choice = Path("/proc/sys/net/ipv6/conf", nic, "use_tempaddr")
+    prefers = choice.exists() and choice.read_text().strip() == "2"
     found = [entry for entry in reversed(settled) if entry["local"] not in has]
     found.sort(key=lambda entry: bool(entry.get("temporary")) == prefers)
     commands = []

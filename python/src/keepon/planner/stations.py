@@ -57,6 +57,8 @@ CLOCK_ROUNDING_PS = 1_000
 """Between a whole-nanosecond txtime and the core's grid."""
 CRYSTAL_PARTS_MIN = 500
 """A crystal is off by less than one part of so many, wander included (station.clock_ppm)."""
+CRYSTAL_SLACK_PPM = 0.25
+"""Rates are multiplied, not added: two of 1000 ppm are 0.2 ppm off their difference."""
 CRYSTAL_ROUNDING_PS = 2
 """A crystal's instants are whole ps."""
 
@@ -343,6 +345,7 @@ def choose(
     if master is not None and master.needs is not None and master.choice is not None:
         master_ns = posting.granularity_ns(master.needs, master.choice)
     needs = _needs(scenario, station, port, topology, master_ns)
+    _check_crystals(needs)
     if station.keepon.slot_bytes != "auto":
         _check_messages(needs, int(station.keepon.slot_bytes))
         for index, _ in needs.streams:
@@ -361,6 +364,25 @@ def choose(
         posting.check_advances(needs, choice)
     posting.check_accuracy(needs, choice)
     return _slotted(needs, port, choice, chosen)
+
+
+def _check_crystals(needs: Needs) -> None:
+    """The driver reads the wire by the CPU's counter and reckons with so much between the two.
+
+    Raises:
+        ConfigError: they are further apart.
+    """
+    station, bound_ppm = needs.station, needs.nic.drift_ppb / 1000
+    # either strays by 1 ppm at most
+    room_ppm = bound_ppm - (2 if station.wander_ppb_per_s else 0) - CRYSTAL_SLACK_PPM
+    if abs(station.clock_ppm - station.cpu_ppm) > room_ppm:
+        low, high = station.cpu_ppm - room_ppm, station.cpu_ppm + room_ppm
+        raise ConfigError(
+            f'key `station[{needs.index}].clock_ppm` (station "{station.name}") ='
+            f" {station.clock_ppm:.15g}: must be between {low:.15g} and {high:.15g} with driver"
+            f" keepon, which reckons with {bound_ppm:g} ppm between the crystals of NIC and CPU"
+            f" (cpu_ppm = {station.cpu_ppm:.15g}); choose nearer ones"
+        )
 
 
 def _slotted(needs: Needs, port: Port, choice: Choice, chosen: Chosen) -> StationPlan:

@@ -263,6 +263,14 @@ def choose(needs: Needs, slot_bytes: int) -> Choice:
             f"must be between {low} and {high} (batch_slots = {posting.batch_slots}, ring_slots = "
             f'{choice.ring_slots}); change one of them or set it to "auto"',
         )
+    if 1000 * posting.poll_overhead_ns >= posting.batch_slots * posting.slot_ps:
+        most_ns = (posting.batch_slots * posting.slot_ps - 1) // 1000
+        raise needs.wrong(
+            "poll_overhead_ns",
+            posting.poll_overhead_ns,
+            f"must be between 0 and {most_ns}, as a batch of {posting.batch_slots} slots is on the"
+            f' wire for {most_ns + 1} ns; lower it or set it to "auto"',
+        )
     if not polls.can_fetch(posting.slot_ps_min, needs.nic):
         raise needs.wrong(
             "slot_bytes",
