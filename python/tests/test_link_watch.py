@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from keepon.cli import watch_command
-from keepon.errors import ConfigError
+from keepon.errors import ConfigError, EnvironmentProblemError
 from keepon.linux.link import watch
 from keepon.linux.link.watch import Moment, Reading
 from prometheus_client.parser import text_string_to_metric_families
@@ -64,6 +64,32 @@ def test_a_collector_can_read_the_file(tmp_path: Path) -> None:
     assert found.pop(("keepon_late_ns", 'r"\\0', "7")) == 840
     assert len(found) == len(UP) - 4
     assert [path.name for path in tmp_path.iterdir()] == ["a.prom"]
+
+
+@pytest.mark.parametrize("count", [None, 2])
+def test_the_file_goes_with_the_link_and_stays_after_the_last_count(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, count: int | None
+) -> None:
+    """Nobody shall go on showing a link that is not there."""
+    file = tmp_path / "a.prom"
+    readings = iter([Reading(10.0, UP), Reading(11.0, UP)])
+
+    def read(name: str, names: list[str]) -> Reading:
+        for reading in readings:
+            return reading
+        raise EnvironmentProblemError("rt0 has gone")
+
+    monkeypatch.setattr(watch, "names_of", lambda name: list(UP))
+    monkeypatch.setattr(watch, "read", read)
+    seen = watch.moments("rt0", 0.1, count, file)
+    next(seen)
+    assert file.is_file()
+    if count:
+        assert len(list(seen)) == 1 and file.is_file()
+        return
+    with pytest.raises(EnvironmentProblemError):
+        list(seen)
+    assert not file.exists()
 
 
 def test_a_file_that_cannot_be_written_leaves_the_old_one(tmp_path: Path) -> None:

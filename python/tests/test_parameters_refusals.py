@@ -59,18 +59,6 @@ WRONG: list[tuple[Table, str]] = [
         'key `station[0].keepon.poll_overhead_ns` (station "a") = 0: must be between ',
     ),
     (
-        {"streams": [{}], "station": {"clock_ppm": 150.0, "cpu_ppm": -60.0}},
-        'key `station[0].clock_ppm` (station "a") = 150: must be between -259.75 and 139.75 with',
-    ),
-    (
-        {"streams": [{}], "station": {"clock_ppm": -198.0, "wander_ppb_per_s": 1.0}},
-        'key `station[0].clock_ppm` (station "a") = -198: must be between -197.75 and 197.75 with',
-    ),
-    (
-        {"streams": [{}], "keepon": {"batch_slots": 8, "poll_overhead_ns": 1_000_000}},
-        'key `station[0].keepon.poll_overhead_ns` (station "a") = 1000000: must be between 0 and',
-    ),
-    (
         {"streams": [{"advance_ns": 400_000}], "keepon": {"batch_slots": 2, "depth_slots": 2}},
         'key `station[0].keepon.depth_slots` (station "a") = 2: must be between ',
     ),
@@ -106,6 +94,18 @@ WRONG: list[tuple[Table, str]] = [
             'key `station[0].keepon.classes[1].slots` (station "a") = "auto": must be "rest" or a'
             " list of slots"
         ),
+    ),
+    (
+        {"streams": [{}], "station": {"clock_ppm": 150.0, "cpu_ppm": -60.0}},
+        'key `station[0].clock_ppm` (station "a") = 150: must be between -259.75 and 139.75 with',
+    ),
+    (
+        {"streams": [{}], "station": {"clock_ppm": -198.0, "wander_ppb_per_s": 1.0}},
+        'key `station[0].clock_ppm` (station "a") = -198: must be between -197.75 and 197.75 with',
+    ),
+    (
+        {"streams": [{}], "keepon": {"batch_slots": 8, "poll_overhead_ns": 1_000_000}},
+        'key `station[0].keepon.poll_overhead_ns` (station "a") = 1000000: must be between 0 and',
     ),
 ]
 

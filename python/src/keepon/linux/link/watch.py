@@ -13,6 +13,7 @@ import os
 import re
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -140,7 +141,8 @@ def _gone(name: str, error: OSError) -> EnvironmentProblemError:
 def moments(
     name: str, interval_s: float, count: int | None, textfile: Path | None
 ) -> Iterator[Moment]:
-    """The link every so many seconds; `count` times, or for ever. Each is written to `textfile`.
+    """The link every so many seconds; `count` times, or for ever. Each is written to `textfile`,
+    which goes when the link does or the watch is ended before: nobody shall go on showing the last.
 
     Raises:
         ConfigError: the interval or the count is out of range, the file cannot be written, or as
@@ -157,6 +159,18 @@ def moments(
             f"option --count = {count}: must be 1 or more; leave it out to watch for ever"
         )
     names = names_of(name)
+    try:
+        yield from _watched(name, names, interval_s, count, textfile)
+    except (EnvironmentProblemError, KeyboardInterrupt, GeneratorExit):
+        if textfile is not None and textfile.is_file():
+            with suppress(OSError):
+                textfile.unlink()
+        raise
+
+
+def _watched(
+    name: str, names: list[str], interval_s: float, count: int | None, textfile: Path | None
+) -> Iterator[Moment]:
     before = None
     done = 0
     due_s = time.monotonic()
