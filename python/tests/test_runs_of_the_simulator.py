@@ -66,6 +66,12 @@ def test_a_load_that_a_full_queue_refuses_does_not_keep_time_from_passing(tmp_pa
     assert run["loads"]["v"]["delivered"] > 0
 
 
+def test_a_slow_fetch_needs_no_key_of_another_driver() -> None:
+    slow = small(**{'driver = "launchtime"': 'driver = "launchtime"\nnic = { fetch_ns = 100000 }'})
+    run = run_all(slow, session.planned(slow), 1).runs[0]
+    assert run.document["streams"]["F1"]["outcome"] == "met"
+
+
 @pytest.mark.parametrize("name", ["scenario", "plan", "result", "reproduction", "talk", "listen"])
 def test_schemas_are_schemas(name: str) -> None:
     jsonschema.Draft202012Validator.check_schema(documents.json_schema(name))

@@ -54,7 +54,8 @@ def nic_spec(station: Station, driver: str) -> tuple[NicSpec, list[Sourced]]:
     spec: NicSpec = {
         "prefetch_slots": own.prefetch_slots,
         "fetch_ns": own.fetch_ns,
-        "restart_ns": own.restart_ns,
+        # of driver keepon alone, and no shorter than a fetch
+        "restart_ns": max(own.restart_ns, own.fetch_ns if driver != "keepon" else 0),
         "index_read_ns": own.index_read_ns,
         "coalesce_ns": own.coalesce_ns,
         "coalesce_frames": own.coalesce_frames,
