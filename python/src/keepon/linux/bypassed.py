@@ -7,7 +7,6 @@ Source: tc-filter(8), tc(8), ip-xfrm(8), ip-addrlabel(8), ip-rule(8), bpf(2) and
 
 from __future__ import annotations
 
-import ctypes
 import platform
 import re
 import socket
@@ -116,6 +115,10 @@ def _bpf_programs(nic: str) -> int:
     """How many hang on what a card sends, of those that tc does not list (Linux 6.6)."""
     call = BPF_CALLS.get(platform.machine())
     if call is None:
+        return 0
+    try:
+        import ctypes
+    except ImportError:  # libffi is not there, where there is little but Python
         return 0
     libc = ctypes.CDLL(None, use_errno=True)
     words = (socket.if_nametoindex(nic), BPF_TCX_EGRESS, 0, 0, 0, 0, 0, 0)
