@@ -53,6 +53,10 @@ def test_the_three_classes_are_the_published_ones() -> None:
 
 
 REFUSED: list[tuple[tuple[tuple[str, str], ...], str]] = [
+    ((("flags 0x1 \\\n  txtime-delay 40000 \\\n", "flags 0x0 \\\n"),
+      ("queues 1@0 1@0 1@0", "queues 1@0 1@1 1@2"), ("S 04 400000", "S 02 400000"),
+      ("parent 100:1 etf", "parent 100:3 etf")),
+     "class 2 is open in no window, and load"),
     ((("txtime-delay 40000", "txtime-delay 10000"),),
      "line 10: txtime-delay: a frame needs 11865 ns at least from taprio to its launch, and"
      " txtime-delay is 10000; write txtime-delay 11865 or more"),

@@ -21,12 +21,14 @@ QdiscTree::QdiscTree(QdiscHost &host, QdiscBelow &driver, const QdiscSpec &spec)
 		assist_ = std::make_unique<TaprioAssist>(host, *spec.taprio);
 	} else if (spec.taprio && !spec.taprio->offload) {
 		gates_ = std::make_unique<TaprioGates>(host, driver, *spec.taprio);
+		windows_ = std::make_unique<TaprioAssist>(host, *spec.taprio);
 		below = gates_.get();
 	}
 	for (const LeafSpec &leaf : spec.leaves) {
 		Outlet &outlet = outlets_.emplace_back(*below, leaf.keeps_txtime);
 		const LeafKind &kind = *Registry<LeafKind>::Find(leaf.kind);
 		leaves_.push_back(kind.make({ host, outlet, leaf, assist_.get() }));
+		takes_txtime_.push_back(leaf.kind == "etf");
 	}
 	for (const std::uint32_t queue : queue_of_class_) {
 		if (queue >= leaves_.size())
@@ -51,8 +53,10 @@ void QdiscTree::Serve()
 
 void QdiscTree::Enqueue(TxFrame &frame)
 {
-	if (assist_ && frame.frame.flags & KPN_FRAME_TXTIME) {
-		if (!assist_->Allows(frame)) {
+	const std::uint32_t queue = queue_of_class_[frame.frame.tc];
+	const bool timed = frame.frame.flags & KPN_FRAME_TXTIME;
+	if (timed && (assist_ || (windows_ && takes_txtime_[queue]))) {
+		if (!(assist_ ? assist_ : windows_)->Allows(frame)) {
 			outside_window_++;
 			host_.Drop(frame, KPN_VERDICT_NOT_ALLOWED);
 			return;
@@ -65,7 +69,7 @@ void QdiscTree::Enqueue(TxFrame &frame)
 		}
 		assisted_++;
 	}
-	leaves_[queue_of_class_[frame.frame.tc]]->Enqueue(frame);
+	leaves_[queue]->Enqueue(frame);
 }
 
 Counters QdiscTree::Counted() const
@@ -76,8 +80,10 @@ Counters QdiscTree::Counted() const
 		counters.emplace_back("taprio_without_window", without_window_);
 		counters.emplace_back("taprio_outside_window", outside_window_);
 	}
-	if (gates_)
+	if (gates_) {
 		counters.emplace_back("taprio_waiting", gates_->Waiting());
+		counters.emplace_back("taprio_outside_window", outside_window_);
+	}
 	for (const auto &leaf : leaves_) {
 		Counters own;
 		leaf->AddCounters(own);

@@ -163,7 +163,7 @@ bool TaprioGates::Fits(const TxFrame &frame) const
 
 void TaprioGates::HandOn(TxFrame &frame)
 {
-	if (!Fits(frame)) {
+	if (begun_ && !Fits(frame)) {
 		host_.Drop(frame, KPN_VERDICT_OVERSIZE);
 		return;
 	}

@@ -282,8 +282,11 @@ void TcpSender::BeginReduction()
 void TcpSender::EnterLoss(TimePs now)
 {
 	counts_.timeouts++;
-	if (state_ == TcpState::kOpen || una_ >= recover_)
+	// Another segment than the last timer's is another loss (RFC 5681 (4); tcp_enter_loss()).
+	const bool another = state_ == TcpState::kLoss && una_ > timeout_una_;
+	if (state_ == TcpState::kOpen || una_ >= recover_ || another)
 		window_.ssthresh = congestion_->Reduced(window_);
+	timeout_una_ = una_;
 	congestion_->OnTimeout();
 	rtt_.BackOff();
 	for (std::size_t i = 0; i < board_.Count(); i++) {

@@ -112,14 +112,16 @@ def test_labels_are_places_of_their_own_in_windows_of_the_class(
     sfd_ns = np.sort(found["sfd_ns"])
     assert len(sfd_ns) > 0 and sfd_ns[0] >= START_NS + delay_us * US - COMPARATOR_NS
     opens = np.cumsum([0, *(ns for _, ns in windows)])
-    # The kernel's places are 24 bytes shorter than the wire's: so much later each of a window is.
+    # The kernel's places are 24 bytes shorter than the wire's: so much later each of a window is,
+    # and of those right behind it.
     over = 1 + 24 / max(frame_bytes - 4, 60)
+    carried = (over - 1) * sum(ns for gates, ns in windows if gates == 1)
     phase = np.mod(sfd_ns + EPOCH_NS % cycle_ns + COMPARATOR_NS, cycle_ns)
     inside = np.zeros(len(phase), dtype=bool)
     for (gates, ns), open_ns in zip(windows, opens, strict=False):
         if gates == 1:
             into = np.mod(phase - open_ns, cycle_ns)
-            inside |= into <= ns * over + COMPARATOR_NS
+            inside |= into <= ns + carried + COMPARATOR_NS
     assert inside.all()
     summary = found["load"]
     assert summary["submitted"] == sum(summary["verdicts"].values()) + summary["pending"]
@@ -224,6 +226,22 @@ def test_a_frame_longer_than_its_class_is_ever_open_is_dropped_and_others_pass()
     assert big["load"]["verdicts"]["oversize"] == big["load"]["submitted"] > 0
     small = {**FULL, "frame_bytes": 1000, "rate_bps": MS}
     assert run(windows, small, **SOFTWARE, ms=40)["load"]["verdicts"]["best_effort"] > 2
+
+
+@pytest.mark.parametrize(("offset_us", "inside"), [(100, True), (600, False), (995, False)])
+def test_a_frame_whose_time_is_outside_its_window_is_dropped_in_software_too(offset_us, inside):
+    """Where etf takes its time; it was sent in the next window, later than its time."""
+    windows = gates([(1, 500 * US), (4, 500 * US)])
+    # cycles begin with multiples of 1 ms, as the epoch does
+    stream = {"period_ns": MS, "offset_ns": offset_us * US, "advance_ns": 300 * US,
+              "frame_bytes": 100, "tc": 0}  # fmt: skip
+    leaf = {"kind": "etf", "delta_ns": 20 * US}
+    found = run(windows, {**FULL, "rate_bps": MS, "tc": 0}, leaf=leaf, driver="standard",
+                stream=stream)  # fmt: skip
+    ended = found["stream"]["verdicts"]
+    assert (ended["not_allowed"] == 0) == inside
+    assert sum(ended.values()) > 4
+    assert ended["best_effort"] == (sum(ended.values()) if inside else 0), ended
 
 
 def until_closed_ns(tc, windows):

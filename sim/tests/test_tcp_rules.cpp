@@ -86,6 +86,28 @@ void TestTimeoutsInARow(Checks &checks)
 	EXPECT(sender.Counts().timeouts == 2 && sender.Window().ssthresh == 5);
 }
 
+/// A timeout of another segment than the one before, while what was lost is sent again, is another
+/// loss (RFC 5681 section 3.1).
+void TestTimeoutsWithProgressBetween(Checks &checks)
+{
+	TcpSender sender(Spec(1));
+	EXPECT(SendAll(sender, kSecond) == 10);
+	TimePs now = Fire(sender);
+	EXPECT(sender.Window().ssthresh == 5);
+	for (std::int64_t acked = 1; acked <= 6; acked++) {
+		now += kMs;
+		sender.OnAck(Ack(1000 * acked), now);
+		SendAll(sender, now);
+	}
+	const std::int64_t cwnd = sender.Window().cwnd;
+	EXPECT(cwnd > 4 && cwnd < 10);
+	Fire(sender);
+	EXPECT(sender.Counts().timeouts == 2 && sender.Window().ssthresh < 5);
+	const std::int64_t reduced = sender.Window().ssthresh;
+	Fire(sender); // of the same segment
+	EXPECT(sender.Counts().timeouts == 3 && sender.Window().ssthresh == reduced);
+}
+
 /// Karn's algorithm: of a segment that was sent twice its time stamp alone tells a round trip.
 void TestKarn(Checks &checks)
 {
@@ -275,6 +297,7 @@ void TestTcpRules(Checks &checks)
 {
 	TestRtt(checks);
 	TestTimeoutsInARow(checks);
+	TestTimeoutsWithProgressBetween(checks);
 	TestKarn(checks);
 	TestReorderingWindow(checks);
 	TestDuplicatesWithoutSack(checks);

@@ -212,7 +212,7 @@ class Station(Table):
     or a table that changes some stages of one."""
     clock_ppm: Annotated[float, Number(-1000.0, 1000.0)] = 0.0
     """How much faster than nominal the crystal of the NIC is, in parts per million. Must be 0 for
-    target vm with `sync.mode = "ideal"`. With driver keepon at most 200 from `cpu_ppm`."""
+    target vm with `sync.mode = "ideal"`. With driver keepon less than 200 from `cpu_ppm`."""
     cpu_ppm: Annotated[float, Number(-1000.0, 1000.0)] = 0.0
     """How much faster than nominal the crystal of the CPU is, in parts per million. Must be
     0 for target vm."""

@@ -109,6 +109,7 @@ private:
 	TcpPrr prr_;
 	TcpState state_ = TcpState::kOpen;
 	TcpSenderCounts counts_;
+	std::int64_t timeout_una_ = 0;    // SND.UNA at the last timeout
 	std::int64_t una_ = 0;            // SND.UNA
 	std::int64_t nxt_ = 0;            // SND.NXT
 	std::int64_t window_end_ = 0;     // SND.UNA + SND.WND

@@ -9,7 +9,7 @@ from keepon.errors import ConfigError
 from keepon.model.hosts import DRIVERS, Stage, host_of
 from keepon.model.qdiscs import reader, stations
 from keepon.model.qdiscs.options import Limits
-from keepon.model.qdiscs.tree import Etf, Guard, Tree
+from keepon.model.qdiscs.tree import Etf, Guard, Taprio, Tree
 from keepon.model.scenario import Scenario
 from keepon.model.stationtables import Station
 from keepon.model.wire import ceil_ns, preamble_time_ps
@@ -122,3 +122,13 @@ def _check_classes(where: str, scenario: Scenario, station: Station, tree: Tree)
                 f"{where}: has no class {tc}, or no priority in its map that leads there, and"
                 f" {kind} {name} is in it; classes are 0 to {tree.classes.count - 1}"
             )
+        if isinstance(tree.root, Taprio) and _never_leaves(tree.root, tc):
+            raise ConfigError(
+                f"{where}: class {tc} is open in no window, and {kind} {name} is in it, none of"
+                " which would ever leave; open the class in one, or use another"
+            )
+
+
+def _never_leaves(taprio: Taprio, tc: int) -> bool:
+    """With txtime-assist frames of such a class are dropped as they come, as in Linux."""
+    return not taprio.txtime_assist and not any(gates >> tc & 1 for gates, _ in taprio.entries)
