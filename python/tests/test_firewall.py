@@ -196,6 +196,30 @@ def test_rules_that_nft_cannot_tell_whole_are_refused(
         firewall.check_twins("eth0", "rt0")
 
 
+@pytest.mark.parametrize("program", ["iptables-nft-save", ""])
+def test_rules_that_are_of_iptables_alone_are_asked_of_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, program: str
+) -> None:
+    """nft lists a match of an extension without its words."""
+    listed(monkeypatch, tmp_path, "nft", RULES % 'xt match "physdev" tcp dport 22 drop')
+    if program:
+        script = tmp_path / program
+        rule = "-A INPUT -m physdev --physdev-in eth0 -p tcp -j DROP"
+        script.write_text(f"#!/bin/sh\necho '*filter'; echo '{rule}'\n")
+        script.chmod(0o755)
+    with pytest.raises(EnvironmentProblemError, match="physdev-in eth0" if program else "no iptab"):
+        firewall.check_twins("eth0", "rt0")
+
+
+def test_what_is_quoted_is_no_condition_of_iptables(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    rule = '-A INPUT -i eth0 -m string --string "said \\"x\\", as -i rt0 has it" -j DROP'
+    listed(monkeypatch, tmp_path, "iptables-legacy-save", f"*filter\n{rule}\nCOMMIT\n")
+    with pytest.raises(EnvironmentProblemError, match=r"first by `-A INPUT -i eth0"):
+        firewall.check_twins("eth0", "rt0")
+
+
 def test_the_kernel_says_which_tables_it_has() -> None:
     """Of a namespace of its own, where the kernel has nftables: a list, of nothing or of names."""
     assert all(firewall._tables())

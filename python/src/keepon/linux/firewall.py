@@ -24,7 +24,10 @@ from keepon.errors import EnvironmentProblemError, one_line, shell_word
 from keepon.linux.interface import ip
 
 NFT = ("nft", "list", "ruleset")
-"""Tables that iptables has made by nftables as well: it lists of others' what it knows of."""
+"""Tables that iptables has made by nftables as well, but for what is of iptables alone."""
+OF_IPTABLES = re.compile(r"\bxt (?:match|target)\b")
+BY_NFT = ("iptables-nft-save", "ip6tables-nft-save", "ebtables-nft-save", "arptables-nft-save")
+"""What lists that."""
 LEGACY = {
     "iptables-legacy-save": "/proc/net/ip_tables_names",
     "ip6tables-legacy-save": "/proc/net/ip6_tables_names",
@@ -40,11 +43,14 @@ UNTOLD = re.compile(r"XT (?:match|target) .* not found")
 """Rules of iptables are listed without what nft has no extension for."""
 NFT_NAMES = re.compile(r'(!= )?("[^"]*"|\{[^}]*\})')
 IPTABLES_NAME = re.compile(
-    r"(! )?(-i|-o|--physdev-in|--physdev-out|--logical-in|--logical-out) (\S+)"
+    r'"(?:[^"\\]|\\.)*"'
+    r"|(! )?(-i|-o|--physdev-in|--physdev-out|--logical-in|--logical-out) (\S+)"
 )
 BY_GROUP = re.compile(r"\b[io]ifgroup\b|--(?:src|dst)-group\b")
 VARYING = (
-    (re.compile(r'(comment|log prefix) "[^"]*"'), ""),
+    (re.compile(r'(comment|log prefix) "(?:[^"\\]|\\.)*"'), ""),
+    (re.compile(r"\{ # .*$"), "{"),
+    (re.compile(r" (expires|last used) \w+"), ""),
     (re.compile(r"counter packets \d+ bytes \d+"), "counter"),
     (re.compile(r" used \d+ \w+"), ""),
     (re.compile(r"^\[\d+:\d+\] "), ""),
@@ -83,6 +89,13 @@ def _programs() -> Iterator[tuple[str, ...]]:
     """
     if _found(NFT[0]):
         yield NFT
+        if OF_IPTABLES.search(_listed(NFT)):
+            if not _found(BY_NFT[0]):
+                raise EnvironmentProblemError(
+                    "the firewall has rules of iptables that nft cannot tell, and there is no"
+                    f" {BY_NFT[0]} to: apt install iptables"
+                )
+            yield from ((each,) for each in BY_NFT if _found(each))
     elif tables := _tables():
         raise EnvironmentProblemError(
             f"the firewall has a table {tables[0]} of nftables, and there is no nft to tell whose"
@@ -230,6 +243,8 @@ def _met(text: str, name: str, other: str) -> str:
 
     def of_iptables(found: re.Match[str]) -> str:
         negated, option, pattern = found.groups()
+        if option is None:  # what is quoted is none
+            return found[0]
         its, others = (_begins(pattern, "+", each) for each in (name, other))
         if not its and not others:
             return found[0]

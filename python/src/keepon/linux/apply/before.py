@@ -14,7 +14,7 @@ from keepon.linux.apply.journal import FOLDER, NIC
 from keepon.linux.apply.steps import Setup, Step
 from keepon.linux.doctor import asked
 from keepon.linux.doctor.checks import Unseen
-from keepon.linux.interface import ip, queues
+from keepon.linux.interface import ip, queues, run
 from keepon.linux.taken import check_alone
 
 Undo = dict[str, Any]
@@ -35,11 +35,17 @@ def _root(device: str) -> list[str] | None:
     if root.kind == "pfifo_fast" and len(found) == 1:
         return words
     if root.kind in ("pfifo", "bfifo") and len(found) == 1:
-        return [*words, "limit", root.value("limit").removesuffix("p")]
+        return [*words, "limit", _limit(device)]
     raise EnvironmentProblemError(
         f"{device} has a queueing discipline {root.kind} at its root, which could not be put back"
         f" as it was; take it away first with tc qdisc del dev {shell_word(device)} root"
     )
+
+
+def _limit(device: str) -> str:
+    """Of a pfifo or bfifo at the root, to the byte, which tc tells in JSON alone."""
+    (root,) = json.loads(run("tc", "-j", "qdisc", "show", "dev", device))
+    return str(int(str(root["options"]["limit"]).rstrip("pb")))
 
 
 def of_step(step: Step, nic: str, up: bool, never_up: bool) -> Iterator[Undo]:
