@@ -131,11 +131,20 @@ bool LaunchtimeTransmitter::TakesAhead(TimePs)
 	return !settles_ && port_.Waiting() == 0 && deferred_.empty();
 }
 
-bool LaunchtimeTransmitter::HasRoom(int queue, TimePs at)
+bool LaunchtimeTransmitter::HasRoomFor(const TxFrame &frame, std::size_t coming)
+{
+	const bool launches = frame.frame.flags & KPN_FRAME_TXTIME;
+	const int queue = gates_.Any() ? static_cast<int>(queue_of_class_[frame.frame.tc]) :
+			  launches     ? kLaunches :
+					 kOthers;
+	return HasRoom(queue, world_.now, coming);
+}
+
+bool LaunchtimeTransmitter::HasRoom(int queue, TimePs at, std::size_t coming)
 {
 	while (!begun_.Empty() && begun_.Front() <= at)
 		begun_.Pop();
-	return port_.WaitingIn(queue) + begun_.Count() < spec_.ring_slots;
+	return port_.WaitingIn(queue) + begun_.Count() + coming < spec_.ring_slots;
 }
 
 void LaunchtimeTransmitter::OnHorizon(TimePs time, std::uint64_t)

@@ -112,6 +112,7 @@ void Port::SendPlain(TxFrame &frame)
 /// What qdiscs hand on passes the driver one by one: in their order, whichever core does it.
 void Port::HandOn(TxFrame &frame)
 {
+	in_flight_++;
 	if (!cpu_.Contended() || !qdiscs_) {
 		ToDriver(frame);
 		return;
@@ -192,6 +193,8 @@ void Port::Submit(TxFrame &frame)
 	if (flow.is_stream)
 		flow.records.submit_ps[static_cast<std::size_t>(frame.seq)] = world_.now;
 	flow.source->OnSubmit(frame.flow, frame.seq, world_.now);
+	if (qdiscs_)
+		in_flight_--;
 	const kpn_verdict verdict = transmitter_->Submit(frame);
 	if (verdict != KPN_VERDICT_PENDING)
 		Finish(frame, verdict, world_.now);

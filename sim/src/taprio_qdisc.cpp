@@ -167,37 +167,63 @@ void TaprioGates::HandOn(TxFrame &frame)
 		host_.Drop(frame, KPN_VERDICT_OVERSIZE);
 		return;
 	}
-	ready_[frame.frame.tc].push_back(frame.index);
+	auto &own = ready_[frame.frame.tc];
+	if (own.size() >= kQueueFrames) {
+		host_.Drop(frame, KPN_VERDICT_NO_ROOM);
+		return;
+	}
+	own.push_back(frame.index);
 	waiting_++;
 	Serve();
 }
 
-/// What does not end before its gate closes waits, and so does what the wire has no time for until
-/// then. As in Linux a frame takes of every class' budget, and also where its own is not enough.
-/// Before the schedule begins all gates are open, and there is no such bound.
-bool TaprioGates::Passes(const TxFrame &frame)
+void TaprioGates::OnRoom(TimePs, std::uint64_t)
+{
+	stopped_ = false;
+	Serve();
+}
+
+/// What does not end before its gate closes waits. Before the schedule begins all gates are open.
+bool TaprioGates::IsOpen(const TxFrame &frame)
 {
 	if (!begun_)
 		return true;
-	const Open &own = open_[frame.frame.tc];
 	const std::int64_t ps = SkbBytes(frame) * host_.ByteTimePs();
-	if (!(spec_.windows[window_].classes >> frame.frame.tc & 1) ||
-	    host_.TaiNs() + CeilDiv(ps, kPsPerNs) >= own.close_ns)
-		return false;
+	return spec_.windows[window_].classes >> frame.frame.tc & 1 &&
+	       host_.TaiNs() + CeilDiv(ps, kPsPerNs) < open_[frame.frame.tc].close_ns;
+}
+
+/// What the wire has no time for until its gate closes waits, too. As in Linux a frame takes of
+/// every class' budget, and also where its own is not enough. Before the schedule begins there is
+/// no such bound.
+bool TaprioGates::HasBudget(const TxFrame &frame)
+{
+	if (!begun_)
+		return true;
+	const std::int64_t ps = SkbBytes(frame) * host_.ByteTimePs();
 	for (Open &each : open_)
 		if (each.budget_ps != INT64_MAX)
 			each.budget_ps -= ps;
-	return own.budget_ps >= 0;
+	return open_[frame.frame.tc].budget_ps >= 0;
 }
 
-/// The first of the highest class whose first frame passes, as in Linux since 6.3.
+/// The first of the highest class whose first frame passes, as in Linux since 6.3. A full ring stops
+/// all of them, and each waits where it is.
 TxFrame *TaprioGates::Next()
 {
 	for (std::size_t tc = kClasses; tc-- > 0;) {
 		if (ready_[tc].empty())
 			continue;
 		TxFrame &frame = host_.FrameAt(ready_[tc].front());
-		if (!Passes(frame))
+		if (!IsOpen(frame))
+			continue;
+		if (!host_.HasRoom(frame)) {
+			if (!stopped_)
+				host_.Later(frame, room_);
+			stopped_ = true;
+			return nullptr;
+		}
+		if (!HasBudget(frame))
 			continue;
 		ready_[tc].pop_front();
 		return &frame;

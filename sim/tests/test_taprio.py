@@ -244,6 +244,20 @@ def test_a_frame_whose_time_is_outside_its_window_is_dropped_in_software_too(off
     assert ended["best_effort"] == (sum(ended.values()) if inside else 0), ended
 
 
+@pytest.mark.parametrize("driver", ["standard", "launchtime"])
+def test_the_highest_class_goes_first_though_a_lower_one_fills_the_ring(driver):
+    """It waits for a ring at most, and none of it is lost."""
+    windows = gates([(3, MS)])
+    stream = {"period_ns": MS, "offset_ns": 100 * US, "advance_ns": 300 * US,
+              "frame_bytes": 100, "tc": 1}  # fmt: skip
+    full = {**FULL, "tc": 0, "rate_bps": 2 * GIGABIT}
+    found = run(windows, full, leaf={"kind": "fifo"}, driver=driver, ms=60, stream=stream)
+    ended = {name: count for name, count in found["stream"]["verdicts"].items() if count}
+    assert set(ended) <= {"best_effort", "on_time", "moved"} and sum(ended.values()) > 40
+    assert found["load"]["verdicts"]["no_room"] > 100
+    assert len(found["sfd_ns"]) == pytest.approx(50 * MS / ((1518 + 20) * BYTE_NS), rel=0.02)
+
+
 def until_closed_ns(tc, windows):
     open_ns = 0
     for mask, ns in windows:

@@ -41,6 +41,7 @@ public:
 	void Start() override {}
 	void OnlyTxtimes() override { alone_ = true; }
 	kpn_verdict Submit(TxFrame &frame) override;
+	bool HasRoomFor(const TxFrame &frame, std::size_t coming) override;
 	bool TakesAhead(TimePs at) override;
 	std::unique_ptr<NodeClock> MakePhc() override;
 	Counters NicCounters() const override;
@@ -81,7 +82,7 @@ private:
 	/// \return KPN_VERDICT_PENDING if it is in the ring
 	kpn_verdict Post(TxFrame &frame);
 	void OnHorizon(TimePs, std::uint64_t);
-	bool HasRoom(int queue, TimePs at);
+	bool HasRoom(int queue, TimePs at, std::size_t coming = 0);
 	void Sent(TxFrame &frame, const Transmission &sent, TimePs begin);
 	void OnTransmit(EgressPort &port, const QueuedFrame &frame,
 			const Transmission &sent) override;

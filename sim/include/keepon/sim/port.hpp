@@ -129,6 +129,14 @@ private:
 	std::uint32_t ByteTimePs() const override { return world_.ends[end_].byte_time_ps; }
 	void HandOn(TxFrame &frame) override;
 	bool Busy() const override { return sending_; }
+	bool HasRoom(const TxFrame &frame) override
+	{
+		return transmitter_->HasRoomFor(frame, in_flight_);
+	}
+	void Later(const TxFrame &frame, EventHandler &handler) override
+	{
+		world_.events.Push(world_.now + WireTime(frame.frame.frame_bytes), handler);
+	}
 	void SendNext();
 
 	void LeaveDriver(TxFrame &frame, TimePs ready);
@@ -169,7 +177,8 @@ private:
 	std::int64_t etf_events_ = 0;       // of its timer, those that were moved included
 	TimePs driver_free_ = 0;
 	bool faulty_ = false;
-	std::int64_t leaving_ = 0; // frames for which there is an event at the end of the driver
+	std::size_t in_flight_ = 0; // frames that qdiscs have handed on and the driver has not
+	std::int64_t leaving_ = 0;  // frames for which there is an event at the end of the driver
 	std::int64_t foreign_frames_ = 0;
 	std::int64_t disturbances_ = 0;
 	MemberEvent<&Port::OnDriverDone> driver_done_{ *this };

@@ -45,6 +45,10 @@ public:
 	/// A core is busy with a frame that was handed on: the next one is taken when it is done,
 	/// as one CPU at a time sends for a queue (Linux, qdisc_run()). Then Serve() comes.
 	virtual bool Busy() const = 0;
+	/// The ring takes \p frame. If not, nobody says when it does: see Later().
+	virtual bool HasRoom(const TxFrame &frame) = 0;
+	/// \p handler is called when the wire can have sent \p frame.
+	virtual void Later(const TxFrame &frame, EventHandler &handler) = 0;
 	/// \p frame ends here.
 	virtual void Drop(TxFrame &frame, kpn_verdict verdict) = 0;
 	virtual std::uint32_t ByteTimePs() const = 0;

@@ -25,6 +25,10 @@ public:
 	void AddPause(const WirePause &pause) override { mac_.AddPause(pause); }
 	void Start() override {}
 	kpn_verdict Submit(TxFrame &frame) override;
+	bool HasRoomFor(const TxFrame & /*frame*/, std::size_t coming) override
+	{
+		return ring_.size() + queue_.size() + coming < spec_.ring_slots;
+	}
 	/// Interrupts until then only make room, and leave alone what has not been sent.
 	bool TakesAhead(TimePs) override { return HasRoom(); }
 	Counters NicCounters() const override;

@@ -66,6 +66,7 @@ class TaprioGates final : public QdiscBelow
 {
 public:
 	static constexpr std::size_t kClasses = 16;
+	static constexpr std::size_t kQueueFrames = 1000; // of a child, by txqueuelen
 
 	TaprioGates(QdiscHost &host, QdiscBelow &below, const TaprioSpec &spec);
 	virtual ~TaprioGates() = default;
@@ -84,8 +85,10 @@ private:
 
 	std::int64_t OpenNs(std::size_t window, std::size_t tc) const;
 	void OnWindow(TimePs, std::uint64_t start_ns);
+	void OnRoom(TimePs, std::uint64_t);
 	bool Fits(const TxFrame &frame) const;
-	bool Passes(const TxFrame &frame);
+	bool IsOpen(const TxFrame &frame);
+	bool HasBudget(const TxFrame &frame);
 	TxFrame *Next();
 	void Serve();
 
@@ -97,8 +100,10 @@ private:
 	std::array<Open, kClasses> open_{};
 	std::size_t window_ = 0;
 	bool begun_ = false;
+	bool stopped_ = false; // until OnRoom()
 	std::int64_t waiting_ = 0;
 	MemberEvent<&TaprioGates::OnWindow> timer_{ *this };
+	MemberEvent<&TaprioGates::OnRoom> room_{ *this };
 };
 
 } // namespace keepon::sim

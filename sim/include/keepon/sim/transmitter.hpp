@@ -108,6 +108,8 @@ public:
 
 	/// \return KPN_VERDICT_PENDING if the frame is kept until OnOutcome(), else its verdict
 	virtual kpn_verdict Submit(TxFrame &frame) = 0;
+	/// Whether its ring takes \p frame behind \p coming others; if not, Linux stops the queue.
+	virtual bool HasRoomFor(const TxFrame & /*frame*/, std::size_t /*coming*/) { return true; }
 	/// Whether Submit(), with the clock of the simulation put forward to \p at, does now what it
 	/// would do then if nothing is submitted in between.
 	virtual bool TakesAhead(TimePs) { return false; }
