@@ -211,6 +211,14 @@ def test_rules_that_are_of_iptables_alone_are_asked_of_it(
         firewall.check_twins("eth0", "rt0")
 
 
+def test_rules_for_kinds_of_devices_are_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    listed(monkeypatch, tmp_path, "nft", RULES % 'meta iifkind "keepon" accept')
+    with pytest.raises(EnvironmentProblemError, match="rules for kinds of devices"):
+        firewall.check_twins("eth0", "rt0")
+
+
 def test_what_is_quoted_is_no_condition_of_iptables(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -92,6 +92,30 @@ def test_the_file_goes_with_the_link_and_stays_after_the_last_count(
     assert not file.exists()
 
 
+def test_figures_that_cannot_be_renewed_go(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A full disk; but what was there before the watch stays."""
+    file = tmp_path / "a.prom"
+    file.write_text("of somebody else's")
+    full = iter([False, True, True])
+    written = watch.write_textfile
+
+    def write(path: Path, moment: Moment) -> None:
+        if next(full):
+            raise ConfigError("option --textfile: no space left")
+        written(path, moment)
+
+    monkeypatch.setattr(watch, "names_of", lambda name: list(UP))
+    monkeypatch.setattr(watch, "read", lambda name, names: Reading(10.0, UP))
+    monkeypatch.setattr(watch, "write_textfile", write)
+    with pytest.raises(ConfigError):
+        list(watch.moments("rt0", 0.1, None, file))
+    assert not file.exists()
+    file.write_text("of somebody else's")
+    with pytest.raises(ConfigError):
+        list(watch.moments("rt0", 0.1, None, file))
+    assert file.read_text() == "of somebody else's"
+
+
 def test_a_file_that_cannot_be_written_leaves_the_old_one(tmp_path: Path) -> None:
     (tmp_path / "a.prom").mkdir()
     with pytest.raises(ConfigError, match=r"a\.prom\": is no ordinary file and stays"):

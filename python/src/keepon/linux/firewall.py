@@ -32,6 +32,7 @@ LEGACY = {
     "iptables-legacy-save": "/proc/net/ip_tables_names",
     "ip6tables-legacy-save": "/proc/net/ip6_tables_names",
     "ebtables-legacy-save": "",
+    "arptables-legacy-save": "/proc/net/arp_tables_names",
 }
 """What lists tables of its own, and where the kernel says whether there are any."""
 ADMINISTRATORS_PATH = "/usr/local/sbin:/usr/sbin:/sbin"
@@ -46,6 +47,7 @@ IPTABLES_NAME = re.compile(
     r'"(?:[^"\\]|\\.)*"'
     r"|(! )?(-i|-o|--physdev-in|--physdev-out|--logical-in|--logical-out) (\S+)"
 )
+BY_KIND = re.compile(r"\b[io]ifkind\b")
 BY_GROUP = re.compile(r"\b[io]ifgroup\b|--(?:src|dst)-group\b")
 VARYING = (
     (re.compile(r'(comment|log prefix) "(?:[^"\\]|\\.)*"'), ""),
@@ -72,6 +74,11 @@ def check_twins(nic: str, device: str) -> None:
                 f"the firewall treats {device} otherwise than {nic}, first by `{rule}`"
                 f" ({' '.join(words)}): have rules that name one of them name both, or the same"
                 f" for {shell_word(device)} next to them"
+            )
+        if BY_KIND.search(rules):
+            raise EnvironmentProblemError(
+                f"the firewall has rules for kinds of devices ({' '.join(words)}), and {device} is"
+                f" of another than {nic}: have them by names"
             )
         if BY_GROUP.search(rules) and (group := _group(nic)) != _group(device):
             raise EnvironmentProblemError(

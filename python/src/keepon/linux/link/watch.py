@@ -159,30 +159,29 @@ def moments(
             f"option --count = {count}: must be 1 or more; leave it out to watch for ever"
         )
     names = names_of(name)
+    done = 0
     try:
-        yield from _watched(name, names, interval_s, count, textfile)
-    except (EnvironmentProblemError, KeyboardInterrupt, GeneratorExit):
-        if textfile is not None and textfile.is_file():
+        for moment in _watched(name, names, interval_s):
+            if textfile is not None:
+                write_textfile(textfile, moment)
+            done += 1
+            yield moment
+            if done == count:
+                return
+    except (EnvironmentProblemError, ConfigError, KeyboardInterrupt, GeneratorExit):
+        if textfile is not None and done:  # else it is somebody else's
             with suppress(OSError):
                 textfile.unlink()
         raise
 
 
-def _watched(
-    name: str, names: list[str], interval_s: float, count: int | None, textfile: Path | None
-) -> Iterator[Moment]:
+def _watched(name: str, names: list[str], interval_s: float) -> Iterator[Moment]:
     before = None
-    done = 0
     due_s = time.monotonic()
     while True:
         now = read(name, names)
-        moment = Moment(name, now, before)
-        if textfile is not None:
-            write_textfile(textfile, moment)
-        yield moment
-        before, done = now, done + 1
-        if done == count:
-            return
+        yield Moment(name, now, before)
+        before = now
         # Of the next whole interval: what showing takes does not add up.
         due_s = max(due_s + interval_s, time.monotonic())
         time.sleep(max(0.0, due_s - time.monotonic()))
