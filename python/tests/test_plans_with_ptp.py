@@ -91,6 +91,23 @@ def test_a_clock_that_is_off_is_named_with_its_error_and_what_it_needs() -> None
     assert trial(later, verify(later, make_plan(later)))["unsent"] == {}
 
 
+def test_a_statement_that_is_true_later_only_is_told_with_the_time() -> None:
+    """Either alone was refused again."""
+    scenario = case("statement-and-time")
+    with pytest.raises(ConfigError, match="state clock_error_ns = .* and raise warmup_s") as caught:
+        trial(scenario, verify(scenario, make_plan(scenario)))
+    numbers = re.search(r"clock_error_ns = (\d+), .* warmup_s to (\d+)", str(caught.value))
+    assert numbers is not None
+    stated = [
+        station.model_copy(update={"clock_error_ns": int(numbers[1])})
+        if station.name == "a"
+        else station
+        for station in scenario.station
+    ]
+    told = scenario.model_copy(update={"station": stated, "warmup_s": float(numbers[2])})
+    assert trial(told, verify(told, make_plan(told)))["unsent"] == {}
+
+
 def test_a_latency_of_reception_that_was_not_taken_off_is_told_of() -> None:
     changes = {
         "slot_bytes = 1230, batch_slots = 1": "slot_bytes = 230, batch_slots = 1",

@@ -152,4 +152,11 @@ def _need(scenario: Scenario, clock: Wrong, at_ps: IntArray, offset_ps: IntArray
             "set ingress_latency_ns to"
             f" {round((station.ingress_latency_ns - 2 * mean_ns) / 100) * 100}"
         )
-    return f"state clock_error_ns = {math.ceil(1.2 * worst_ns / ROUNDED_NS) * ROUNDED_NS}"
+    true_ns = math.ceil(1.2 * worst_ns / ROUNDED_NS) * ROUNDED_NS
+    later_s = lock_time_s(at_ps, offset_ps, true_ns)
+    if later_s is not None and 2.1 * later_s > scenario.warmup_s:
+        return (
+            f"state clock_error_ns = {true_ns}, which it keeps from {later_s:.3g} s on, and raise"
+            f" warmup_s to {math.ceil(2.1 * later_s)} or more"
+        )
+    return f"state clock_error_ns = {true_ns}"
