@@ -94,7 +94,9 @@ def test_a_clock_that_is_off_is_named_with_its_error_and_what_it_needs() -> None
 def test_a_statement_that_is_true_later_only_is_told_with_the_time() -> None:
     """Either alone was refused again."""
     scenario = case("statement-and-time")
-    with pytest.raises(ConfigError, match="state clock_error_ns = .* and raise warmup_s") as caught:
+    with pytest.raises(
+        ConfigError, match=r"state clock_error_ns = .* and raise warmup_s"
+    ) as caught:
         trial(scenario, verify(scenario, make_plan(scenario)))
     numbers = re.search(r"clock_error_ns = (\d+), .* warmup_s to (\d+)", str(caught.value))
     assert numbers is not None
