@@ -89,6 +89,5 @@ def test_the_published_columns(family: str) -> None:
         assert peak_to_peak_ns(offloaded) <= MOST_OFFLOADED_NS
         # timers of the CPU do what the card's clock does not
         assert peak_to_peak_ns(software) > MOST_OFFLOADED_NS
-        # and the qdiscs keep what they keep from the streams: without, load goes before them; one
-        # timer of 1500 that is late decides how far apart the worst of software are
-        assert peak_to_peak_ns(found["plain", load]) > 2 * peak_to_peak_ns(software)
+        # and the qdiscs keep what they keep from the streams: without, load goes before them
+        assert peak_to_peak_ns(found["plain", load]) > 10 * peak_to_peak_ns(software)

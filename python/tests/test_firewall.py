@@ -23,11 +23,14 @@ RULES = """table inet filter {
 
 def listed(monkeypatch: pytest.MonkeyPatch, folder: Path, program: str, text: str) -> None:
     """The program lists these rules; there is no other."""
-    (folder / "rules").write_text(text)
-    script = folder / program
-    script.write_text(f'#!/bin/sh\nwhile read -r line; do echo "$line"; done <{folder}/rules\n')
-    script.chmod(0o755)
     alone(monkeypatch, folder)
+    (folder / "rules").write_text(text)
+    stand_in(folder / program, f'while read -r line; do echo "$line"; done <{folder}/rules')
+
+
+def stand_in(program: Path, commands: str) -> None:
+    program.write_text(f"#!/bin/sh\n{commands}\n")
+    program.chmod(0o755)
 
 
 def alone(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
@@ -164,23 +167,16 @@ def test_a_firewall_that_cannot_be_listed_is_refused(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     alone(monkeypatch, tmp_path)
-    script = tmp_path / "nft"
-    script.write_text("#!/bin/sh\necho Error: Could not process rule >&2\nexit 1\n")
-    script.chmod(0o755)
+    stand_in(tmp_path / "nft", "echo Error: Could not process rule >&2\nexit 1")
     firewall.check_twins("eth0", "rt0")  # the kernel has no such firewall
     monkeypatch.setattr(firewall, "_tables", lambda: ["filter"])
     with pytest.raises(EnvironmentProblemError, match=r"^nft list ruleset fails \(Error: Could"):
         firewall.check_twins("eth0", "rt0")
-    script.rename(tmp_path / "ebtables-legacy-save")
+    old = (tmp_path / "nft").rename(tmp_path / "ebtables-legacy-save")
     monkeypatch.setattr(firewall, "_tables", list)
-    with pytest.raises(
-        EnvironmentProblemError, match=r"^ebtables-legacy-save fails \(Error: Could"
-    ):
+    with pytest.raises(EnvironmentProblemError, match=r"^ebtables-legacy-save fails \(Error: Co"):
         firewall.check_twins("eth0", "rt0")
-    script = tmp_path / "ebtables-legacy-save"
-    script.write_text(
-        "#!/bin/sh\necho The kernel does not support: Protocol not supported >&2\nexit 1\n"
-    )
+    stand_in(old, "echo The kernel does not support: Protocol not supported >&2\nexit 1")
     firewall.check_twins("eth0", "rt0")
 
 
@@ -189,9 +185,7 @@ def test_rules_that_nft_cannot_tell_whole_are_refused(
 ) -> None:
     """It lists the rest of them, with exit code 0."""
     alone(monkeypatch, tmp_path)
-    script = tmp_path / "nft"
-    script.write_text("#!/bin/sh\necho XT match devgroup not found >&2\n")
-    script.chmod(0o755)
+    stand_in(tmp_path / "nft", "echo XT match devgroup not found >&2")
     with pytest.raises(EnvironmentProblemError, match=r"^nft list ruleset cannot tell all"):
         firewall.check_twins("eth0", "rt0")
 
@@ -203,10 +197,8 @@ def test_rules_that_are_of_iptables_alone_are_asked_of_it(
     """nft lists a match of an extension without its words."""
     listed(monkeypatch, tmp_path, "nft", RULES % 'xt match "physdev" tcp dport 22 drop')
     if program:
-        script = tmp_path / program
         rule = "-A INPUT -m physdev --physdev-in eth0 -p tcp -j DROP"
-        script.write_text(f"#!/bin/sh\necho '*filter'; echo '{rule}'\n")
-        script.chmod(0o755)
+        stand_in(tmp_path / program, f"echo '*filter'; echo '{rule}'")
     with pytest.raises(EnvironmentProblemError, match="physdev-in eth0" if program else "no iptab"):
         firewall.check_twins("eth0", "rt0")
 
@@ -236,9 +228,7 @@ def test_the_kernel_says_which_tables_it_has() -> None:
 def test_a_firewall_that_does_not_answer_is_told(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    script = tmp_path / "nft"
-    script.write_text("#!/bin/sh\nwhile :; do :; done\n")
-    script.chmod(0o755)
+    stand_in(tmp_path / "nft", "while :; do :; done")
     alone(monkeypatch, tmp_path)
     monkeypatch.setattr(firewall, "TIMEOUT_S", 0.2)
     with pytest.raises(EnvironmentProblemError, match=r"^nft list ruleset does not answer"):

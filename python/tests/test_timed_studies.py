@@ -238,7 +238,7 @@ def test_without_qdiscs_the_same_tcp_fills_the_wire() -> None:
     assert rates[1] < 0.9 * rates[0]
 
 
-def test_the_four_quantities_are_what_arithmetic_makes_of_stamps() -> None:
+def test_the_four_quantities_are_arithmetic_of_stamps() -> None:
     """N9, N21, N30, N36: periods of TC0 and TC1 less 1 ms, and TC1 less TC0 less 300 us."""
     settings = QUIET.model_copy(update={"duration_s": 0.2})
     case = Case("UDP", False, start_us=600, driver_us=16)
@@ -307,7 +307,7 @@ def test_best_effort_that_is_lost_is_in_the_table_of_remedies() -> None:
 # ---- the RFC, and isochron ----
 
 
-def test_eighty_of_a_hundred_are_within_what_figure_1_is_compared_by() -> None:
+def test_eighty_of_a_hundred_are_within_what_is_compared() -> None:
     """L22."""
     assert fejes._within_us(np.arange(1, 101) * 1000, 1000) == pytest.approx(80.2)
     compared = run("fejes.fig1")["parts"][0]["compared"][0]
@@ -325,7 +325,7 @@ def test_best_effort_is_beside_the_frames_of_the_rfc() -> None:
         assert stamps.others == pytest.approx(300e6 * (seconds + 1) / 8 / 1518, rel=0.1)
 
 
-def test_how_wide_so_txtime_is_hangs_on_how_the_crystals_wander_and_is_shown() -> None:
+def test_so_txtime_is_as_wide_as_crystals_wander() -> None:
     """M19."""
     (table,) = [table for table in run("cochran.table")["parts"][0]["tables"]
                 if "wander" in table["title"]]  # fmt: skip

@@ -9,8 +9,8 @@ namespace keepon::sim
 namespace
 {
 
-/// Keeps window_frames with the transmitter; costs no host anything. A frame that is refused is made
-/// anew when the wire can have sent one: at once it would be refused again, without end.
+/// Keeps window_frames with the transmitter; costs no host anything. A frame that is refused is
+/// made anew when the wire can have sent one: at once it would be refused again, without end.
 class SaturatingLoad final : public Application
 {
 public:

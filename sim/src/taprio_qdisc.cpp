@@ -128,8 +128,8 @@ void TaprioGates::Start()
 
 /// As in Linux (advance_sched()) the first window follows the last at once, also where the cycle is
 /// longer than all of them: it says only when the schedule begins. A timer that is a window late or
-/// more goes on to the one that it is in at once, as its interrupt does. A class that is open in all
-/// of a cycle never closes and has no budget.
+/// more goes on to the one that it is in at once, as its interrupt does. A class that is open in
+/// all of a cycle never closes and has no budget.
 void TaprioGates::OnWindow(TimePs, std::uint64_t start_ns)
 {
 	host_.OnTimerTold();
@@ -207,8 +207,8 @@ bool TaprioGates::HasBudget(const TxFrame &frame)
 	return open_[frame.frame.tc].budget_ps >= 0;
 }
 
-/// The first of the highest class whose first frame passes, as in Linux since 6.3. A full ring stops
-/// all of them, and each waits where it is.
+/// The first of the highest class whose first frame passes, as in Linux since 6.3. A full ring
+/// stops all of them, and each waits where it is.
 TxFrame *TaprioGates::Next()
 {
 	for (std::size_t tc = kClasses; tc-- > 0;) {

@@ -67,8 +67,7 @@ def check_twins(nic: str, device: str) -> None:
     Raises:
         EnvironmentProblemError: it does not; the message has the first rule. Or nobody can list it.
     """
-    for words in _programs():
-        rules = _listed(words)
+    for words, rules in _listings():
         if rule := _first_apart(rules, nic, device):
             raise EnvironmentProblemError(
                 f"the firewall treats {device} otherwise than {nic}, first by `{rule}`"
@@ -88,21 +87,22 @@ def check_twins(nic: str, device: str) -> None:
             )
 
 
-def _programs() -> Iterator[tuple[str, ...]]:
-    """What lists all rules there are.
+def _listings() -> Iterator[tuple[tuple[str, ...], str]]:
+    """All rules there are, by what lists them.
 
     Raises:
         EnvironmentProblemError: there are some that no program here lists.
     """
     if _found(NFT[0]):
-        yield NFT
-        if OF_IPTABLES.search(_listed(NFT)):
+        rules = _listed(NFT)
+        yield NFT, rules
+        if OF_IPTABLES.search(rules):
             if not _found(BY_NFT[0]):
                 raise EnvironmentProblemError(
                     "the firewall has rules of iptables that nft cannot tell, and there is no"
                     f" {BY_NFT[0]} to: apt install iptables"
                 )
-            yield from ((each,) for each in BY_NFT if _found(each))
+            yield from (((each,), _listed((each,))) for each in BY_NFT if _found(each))
     elif tables := _tables():
         raise EnvironmentProblemError(
             f"the firewall has a table {tables[0]} of nftables, and there is no nft to tell whose"
@@ -110,7 +110,7 @@ def _programs() -> Iterator[tuple[str, ...]]:
         )
     for program, list_of_tables in LEGACY.items():
         if _found(program):
-            yield (program,)
+            yield (program,), _listed((program,))
         elif list_of_tables and _read(list_of_tables):
             raise EnvironmentProblemError(
                 f"the firewall has tables of the old iptables ({list_of_tables}), and there is no"
