@@ -7,14 +7,16 @@ import importlib
 import multiprocessing
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 
 import pytest
 from helpers import HABITAT, TWO_STATIONS
@@ -131,6 +133,56 @@ def test_what_is_being_loaded_is_loaded_first(
         threading.Thread(target=_computing, args=(stopped := threading.Event(),)).start()
         stopped.wait(10)  # as a command whose work is done by threads
         pytest.fail("it was swallowed")
+
+
+def _write(place: Path) -> None:
+    with documents.result_folder(place) as half:
+        (half / documents.RESULT_FILE).write_text("new")
+
+
+def _write_ended_at(step: int, place: Path) -> bool:
+    """A result that is written while Ctrl-C comes at one of its steps; whether it has so many."""
+    passed = 0
+
+    def traced(frame: FrameType, event: str, arg: object) -> Callable[..., object]:
+        nonlocal passed
+        frame.f_trace_opcodes = True
+        passed += event == "opcode"
+        if event == "opcode" and passed == step:
+            os.kill(os.getpid(), signal.SIGINT)
+        return traced
+
+    try:
+        with interrupts.ending_interrupts():
+            before = sys.gettrace()
+            sys.settrace(traced)
+            try:
+                _write(place)
+            finally:
+                sys.settrace(before)
+            if passed < step:
+                return False
+            time.sleep(5)  # it comes when what may not be cut short is done
+    except KeyboardInterrupt:
+        return True
+    pytest.fail("it was swallowed")
+
+
+@pytest.mark.parametrize("earlier", [[], ["o"]], ids=["first", "again"])
+def test_ctrl_c_at_whatever_step_leaves_one_result_or_none(
+    tmp_path: Path, earlier: list[str]
+) -> None:
+    place = tmp_path / "o"
+    _write(place)  # what is compiled once is now
+    left: list[list[str]] = []
+    for step in range(1, 100_000, 29):
+        if not earlier:
+            shutil.rmtree(place, ignore_errors=True)
+        if not _write_ended_at(step, place):
+            break
+        left.append([path.name for path in tmp_path.iterdir()])
+        assert left[-1] in (earlier, ["o"]), step
+    assert len(left) > 50 and left[0] == earlier
 
 
 def _killed_in(place: Path, is_replacing: bool) -> None:

@@ -21,7 +21,19 @@ and one to its group, and shell and kernel both send one when a connection is lo
 """
 
 LOADED_S: Final = 0.01
-"""How soon to look again whether what was being loaded is."""
+"""How soon to look again whether what was under way is finished."""
+
+_FINISHED_FIRST: Final = {"<frozen importlib._bootstrap>"}
+"""Files of code: a module that is loaded may swallow an interrupt or make another exception of
+it.
+"""
+
+
+def finish_first(file: str) -> None:
+    """Whatever the functions of this file are at is finished before a command ends. That must
+    take under a second.
+    """
+    _FINISHED_FIRST.add(file)
 
 
 @contextmanager
@@ -47,13 +59,13 @@ def ended_by(handler: Callable[[int, FrameType | None], object]) -> Iterator[Non
 @contextmanager
 def ending_interrupts() -> Iterator[None]:
     """SIGTERM and SIGHUP raise KeyboardInterrupt, too, so that all that is half done is taken
-    away; not while a module is loaded, which may swallow it or make another exception of it.
+    away; not within what is to be finished first.
     """
     last_s = -AGAIN_S
 
     def ended(number: int, frame: FrameType | None) -> None:
         nonlocal last_s
-        if _is_loading(frame):
+        if _is_finished_first(frame):
             # To the main thread, which may be waiting by then. Not by a timer: the planner has the
             # one, and those of processor time go to whoever is running. Nor by threading.Thread,
             # whose locks what is interrupted may hold.
@@ -74,10 +86,10 @@ def _again(number: int, main: int) -> None:
     signal.pthread_kill(main, number)
 
 
-def _is_loading(frame: FrameType | None) -> bool:
-    """Whether this is part of an import."""
+def _is_finished_first(frame: FrameType | None) -> bool:
+    """Whether this is part of an import, or of what else may not be cut short."""
     while frame is not None:
-        if frame.f_code.co_filename == "<frozen importlib._bootstrap>":
+        if frame.f_code.co_filename in _FINISHED_FIRST:
             return True
         frame = frame.f_back
     return False

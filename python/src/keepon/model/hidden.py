@@ -12,12 +12,12 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from keepon.interrupts import interrupts_wait
+from keepon.interrupts import finish_first
+
+finish_first(__file__)
 
 _MARK: Final = "keepon-"
 _SET_ASIDE: Final = "earlier-"
@@ -47,32 +47,34 @@ def _locked(place: Path, is_waiting: bool) -> int | None:
     return held
 
 
-@contextmanager
-def beside(folder: Path, is_for_earlier: bool = False) -> Iterator[Path]:
-    """A new hidden folder beside `folder`, that is gone afterwards unless it was moved.
+class beside:  # noqa: N801 (used as a function)
+    """A new hidden folder beside `folder`, that is gone afterwards unless it was moved. No command
+    ends within its steps, only in the block between them.
 
     Raises:
         OSError: it cannot be made.
     """
-    place, held = None, None
-    try:
-        with interrupts_wait() as seen:
-            place, held = _made(
-                folder.parent, _prefix(folder, _SET_ASIDE if is_for_earlier else "")
-            )
-        if seen:
-            raise KeyboardInterrupt
-        if is_for_earlier:
-            yield place
-            return
-        work = place / "new"
-        work.mkdir()
-        yield work
-    finally:
-        if place is not None:
-            shutil.rmtree(place, ignore_errors=True)
-        if held is not None:
-            os.close(held)
+
+    def __init__(self, folder: Path, is_for_earlier: bool = False) -> None:
+        self._folder = folder
+        self._is_for_earlier = is_for_earlier
+
+    def __enter__(self) -> Path:
+        kind = _SET_ASIDE if self._is_for_earlier else ""
+        self._place, self._held = _made(self._folder.parent, _prefix(self._folder, kind))
+        if self._is_for_earlier:
+            return self._place
+        try:
+            (self._place / "new").mkdir()
+        except OSError:
+            self.__exit__()
+            raise
+        return self._place / "new"
+
+    def __exit__(self, *_: object) -> None:
+        shutil.rmtree(self._place, ignore_errors=True)
+        if self._held is not None:
+            os.close(self._held)
 
 
 def _made(parent: Path, prefix: str) -> tuple[Path, int | None]:
