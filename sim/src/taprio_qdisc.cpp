@@ -163,17 +163,15 @@ bool TaprioGates::Fits(const TxFrame &frame) const
 
 void TaprioGates::HandOn(TxFrame &frame)
 {
+	auto &own = ready_[frame.frame.tc];
 	if (begun_ && !Fits(frame)) {
 		host_.Drop(frame, KPN_VERDICT_OVERSIZE);
-		return;
-	}
-	auto &own = ready_[frame.frame.tc];
-	if (own.size() >= kQueueFrames) {
+	} else if (own.size() >= kQueueFrames) {
 		host_.Drop(frame, KPN_VERDICT_NO_ROOM);
-		return;
+	} else {
+		own.push_back(frame.index);
+		waiting_++;
 	}
-	own.push_back(frame.index);
-	waiting_++;
 	Serve();
 }
 
@@ -183,14 +181,15 @@ void TaprioGates::OnRoom(TimePs, std::uint64_t)
 	Serve();
 }
 
-/// What does not end before its gate closes waits. Before the schedule begins all gates are open.
+/// What does not end before its gate closes waits; a time in ns, rounded down as in Linux
+/// (length_to_duration()). Before the schedule begins all gates are open.
 bool TaprioGates::IsOpen(const TxFrame &frame)
 {
 	if (!begun_)
 		return true;
-	const std::int64_t ps = SkbBytes(frame) * host_.ByteTimePs();
+	const std::int64_t ns = SkbBytes(frame) * host_.ByteTimePs() / kPsPerNs;
 	return spec_.windows[window_].classes >> frame.frame.tc & 1 &&
-	       host_.TaiNs() + CeilDiv(ps, kPsPerNs) < open_[frame.frame.tc].close_ns;
+	       host_.TaiNs() + ns < open_[frame.frame.tc].close_ns;
 }
 
 /// What the wire has no time for until its gate closes waits, too. As in Linux a frame takes of
@@ -207,23 +206,15 @@ bool TaprioGates::HasBudget(const TxFrame &frame)
 	return open_[frame.frame.tc].budget_ps >= 0;
 }
 
-/// The first of the highest class whose first frame passes, as in Linux since 6.3. A full ring
-/// stops all of them, and each waits where it is.
+/// The first of the highest class whose first frame passes, as in Linux since 6.3
+/// (taprio_dequeue()).
 TxFrame *TaprioGates::Next()
 {
 	for (std::size_t tc = kClasses; tc-- > 0;) {
 		if (ready_[tc].empty())
 			continue;
 		TxFrame &frame = host_.FrameAt(ready_[tc].front());
-		if (!IsOpen(frame))
-			continue;
-		if (!host_.HasRoom(frame)) {
-			if (!stopped_)
-				host_.Later(frame, room_);
-			stopped_ = true;
-			return nullptr;
-		}
-		if (!HasBudget(frame))
+		if (!IsOpen(frame) || !HasBudget(frame))
 			continue;
 		ready_[tc].pop_front();
 		return &frame;
@@ -231,11 +222,63 @@ TxFrame *TaprioGates::Next()
 	return nullptr;
 }
 
+/// Frames behind \p first that the driver is given with it, as long as they are of its class; the
+/// first of another is kept (try_bulk_dequeue_skb_slow()).
+void TaprioGates::TakeMore(const TxFrame &first)
+{
+	for (std::size_t more = 0; more < kMoreFrames; more++) {
+		const TxFrame *const next = Next();
+		if (!next)
+			return;
+		if (next->frame.tc != first.frame.tc) {
+			other_.push_back(next->index);
+			return;
+		}
+		taken_.push_back(next->index);
+	}
+}
+
+bool TaprioGates::HasRoom(const TxFrame &frame)
+{
+	if (host_.HasRoom(frame))
+		return true;
+	if (!stopped_)
+		host_.Later(frame, room_);
+	stopped_ = true;
+	return false;
+}
+
+/// What the driver is given next is `taken_` then (dequeue_skb()). What has been taken and had no
+/// room in the ring goes before all else, and its gate is not looked at again.
+bool TaprioGates::Take()
+{
+	if (!taken_.empty())
+		return HasRoom(host_.FrameAt(taken_.front()));
+	TxFrame *first = nullptr;
+	if (other_.empty()) {
+		first = Next();
+	} else if (HasRoom(host_.FrameAt(other_.front()))) {
+		first = &host_.FrameAt(other_.front());
+		other_.pop_front();
+	}
+	if (!first)
+		return false;
+	taken_.push_back(first->index);
+	TakeMore(*first);
+	return true;
+}
+
 void TaprioGates::Serve()
 {
-	while (TxFrame *frame = Next()) {
-		waiting_--;
-		below_.HandOn(*frame);
+	while (Take()) {
+		while (!taken_.empty()) {
+			TxFrame &frame = host_.FrameAt(taken_.front());
+			if (!HasRoom(frame))
+				return;
+			taken_.pop_front();
+			waiting_--;
+			below_.HandOn(frame);
+		}
 	}
 }
 

@@ -135,7 +135,9 @@ private:
 	}
 	void Later(const TxFrame &frame, EventHandler &handler) override
 	{
-		world_.events.Push(world_.now + WireTime(frame.frame.frame_bytes), handler);
+		const TimePs room = transmitter_->RoomAt();
+		const TimePs sent = world_.now + WireTime(frame.frame.frame_bytes);
+		world_.events.Push(room == kNever ? sent : room, handler);
 	}
 	void SendNext();
 

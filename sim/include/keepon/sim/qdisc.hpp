@@ -47,7 +47,8 @@ public:
 	virtual bool Busy() const = 0;
 	/// The ring takes \p frame. If not, nobody says when it does: see Later().
 	virtual bool HasRoom(const TxFrame &frame) = 0;
-	/// \p handler is called when the wire can have sent \p frame.
+	/// \p handler is called when the driver gets places in its ring back; if it does not know
+	/// when, as soon as the wire can have sent \p frame.
 	virtual void Later(const TxFrame &frame, EventHandler &handler) = 0;
 	/// \p frame ends here.
 	virtual void Drop(TxFrame &frame, kpn_verdict verdict) = 0;

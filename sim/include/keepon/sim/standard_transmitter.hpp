@@ -29,6 +29,7 @@ public:
 	{
 		return ring_.size() + queue_.size() + coming < spec_.ring_slots;
 	}
+	TimePs RoomAt() const override { return reclaim_at_; }
 	/// Interrupts until then only make room, and leave alone what has not been sent.
 	bool TakesAhead(TimePs) override { return HasRoom(); }
 	Counters NicCounters() const override;

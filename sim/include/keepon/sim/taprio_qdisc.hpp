@@ -67,6 +67,7 @@ class TaprioGates final : public QdiscBelow
 public:
 	static constexpr std::size_t kClasses = 16;
 	static constexpr std::size_t kQueueFrames = 1000; // of a child, by txqueuelen
+	static constexpr std::size_t kMoreFrames = 8;     // that are taken with a first one
 
 	TaprioGates(QdiscHost &host, QdiscBelow &below, const TaprioSpec &spec);
 	virtual ~TaprioGates() = default;
@@ -90,12 +91,17 @@ private:
 	bool IsOpen(const TxFrame &frame);
 	bool HasBudget(const TxFrame &frame);
 	TxFrame *Next();
+	void TakeMore(const TxFrame &first);
+	bool HasRoom(const TxFrame &frame);
+	bool Take();
 	void Serve();
 
 	QdiscHost &host_;
 	QdiscBelow &below_;
 	TaprioSpec spec_;
 	std::array<std::deque<std::uint32_t>, kClasses> ready_;
+	std::deque<std::uint32_t> taken_; // for the driver (Linux, gso_skb where it had no room)
+	std::deque<std::uint32_t> other_; // behind those, of another class (skb_bad_txq)
 	std::vector<std::array<std::int64_t, kClasses>> open_ns_; // from each window on, by class
 	std::array<Open, kClasses> open_{};
 	std::size_t window_ = 0;

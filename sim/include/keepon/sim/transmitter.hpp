@@ -110,6 +110,8 @@ public:
 	virtual kpn_verdict Submit(TxFrame &frame) = 0;
 	/// Whether its ring takes \p frame behind \p coming others; if not, Linux stops the queue.
 	virtual bool HasRoomFor(const TxFrame & /*frame*/, std::size_t /*coming*/) { return true; }
+	/// When places in it come back next, kNever if that is not known ahead.
+	virtual TimePs RoomAt() const { return kNever; }
 	/// Whether Submit(), with the clock of the simulation put forward to \p at, does now what it
 	/// would do then if nothing is submitted in between.
 	virtual bool TakesAhead(TimePs) { return false; }
