@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import process
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +19,7 @@ from typing import Any
 
 import pytest
 from helpers import HABITAT
+from keepon import interrupts
 from keepon.cli import app as cli
 from keepon.cli import session
 from keepon.errors import ConfigError
@@ -190,6 +193,35 @@ def test_what_a_piece_refuses_is_told_as_it_is(by: By, count: int) -> None:
 
 # --- Ctrl-C
 # --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", interrupts.ENDING)
+@pytest.mark.parametrize(
+    "at", [(process._ExecutorManagerThread, "start"), (process.ProcessPoolExecutor, "shutdown")],
+    ids=["begins", "ends"],
+)  # fmt: skip
+def test_an_end_while_the_pool_begins_or_ends_is_obeyed_and_breaks_nothing(
+    number: int, at: tuple[type, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the midst of either an exception would leave a thread that never began to be joined."""
+    ordinary = getattr(*at)
+    came: list[int] = []
+
+    def interrupted(self: object, *args: object, **options: object) -> object:
+        if not came:
+            came.append(number)
+            signal.raise_signal(number)
+        return ordinary(self, *args, **options)
+
+    monkeypatch.setattr(*at, interrupted)
+    with (
+        pytest.raises(KeyboardInterrupt),
+        interrupts.ending_interrupts(),
+        Spread(SpreadSettings(workers=2)) as workers,
+    ):
+        workers.in_order(piece, [(1, 0.0), (2, 0.0)], "processes")
+    assert came == [number]
+    assert multiprocessing.active_children() == []
 
 
 def children(process: int) -> list[int]:

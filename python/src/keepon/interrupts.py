@@ -96,6 +96,19 @@ def _is_finished_first(frame: FrameType | None) -> bool:
 
 
 @contextmanager
+def obeyed_after() -> Iterator[None]:
+    """They are obeyed when the block is done, which takes under a second.
+
+    Raises:
+        KeyboardInterrupt: one came.
+    """
+    with interrupts_wait() as seen:
+        yield
+    if seen:
+        raise KeyboardInterrupt
+
+
+@contextmanager
 def interrupts_wait() -> Iterator[list[int]]:
     """They are remembered instead of obeyed: what is complete gets written, which takes under a
     second.

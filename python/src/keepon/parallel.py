@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from queue import SimpleQueue
 from typing import TypeVar
+
+from keepon import interrupts
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -32,6 +35,18 @@ def check_stopped() -> None:
         raise KeyboardInterrupt
 
 
+def as_done(futures: Iterable[Future[Result]]) -> Iterator[Future[Result]]:
+    """Each when it is done. Unlike locks of threading and concurrent.futures.as_completed(), what
+    is waited on here stands an interrupt at any moment.
+    """
+    done: SimpleQueue[Future[Result]] = SimpleQueue()
+    count = 0
+    for count, future in enumerate(futures, 1):  # noqa: B007 (how many there are)
+        future.add_done_callback(done.put)
+    for _ in range(count):
+        yield done.get()
+
+
 def in_order(
     work: Callable[[Item], Result], items: Iterable[Item], workers: int | None = None
 ) -> Generator[Result, None, None]:
@@ -49,8 +64,12 @@ def in_order(
     """
     with ThreadPoolExecutor(workers or processors()) as pool:
         try:
-            futures: list[Future[Result]] = [pool.submit(work, item) for item in items]
+            with interrupts.obeyed_after():
+                futures: list[Future[Result]] = [pool.submit(work, item) for item in items]
+            done = as_done(futures)
             for future in futures:
+                while not future.done():
+                    next(done)
                 yield future.result()
         except BaseException:
             _stop(pool)

@@ -105,8 +105,9 @@ def solve(
     files.check_target(source, out)
     with _progress() as told:
         answers = files.solve_all(loaded, time_limit_s, seed, workers, told)
-    with interrupts.interrupts_wait():
+    with interrupts.interrupts_wait() as seen:
         files.write(out, answers)
+    answers.interrupted |= bool(seen)
     summary = _summary(answers)
     if as_json:
         print(json.dumps(summary, indent=1))

@@ -11,10 +11,11 @@ import multiprocessing
 import signal
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, closing, contextmanager
 from functools import partial
+from multiprocessing import resource_tracker
 from types import TracebackType
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -197,6 +198,8 @@ def _interrupts_not_inherited() -> Iterator[None]:
     """Processes started here do not see Ctrl-C, from their first moment on; it reaches this one a
     little later.
     """
+    # As it begins it unblocks them for this thread.
+    resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -229,16 +232,10 @@ class _Processes:
         """
         complete = False
         try:
-            with _interrupts_not_inherited():
-                if self._pool is None:
-                    # Not forked: a fork would copy threads of progress bars and solvers in whatever
-                    # state they are.
-                    workers = min(self._workers, len(arguments))
-                    self._pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"))
-                places = {
-                    self._pool.submit(work, *entry): place for place, entry in enumerate(arguments)
-                }
-            for future in as_completed(places):
+            # An interrupt in the midst of these would leave the pool unable to end.
+            with _interrupts_not_inherited(), interrupts.obeyed_after():
+                places = self._submitted(work, arguments)
+            for future in parallel.as_done(places):
                 yield places[future], future.result()
             complete = True
         except BrokenProcessPool as error:
@@ -250,10 +247,20 @@ class _Processes:
             if not complete:
                 self._end(at_once=True)
 
+    def _submitted(
+        self, work: Callable[..., Result], arguments: Sequence[tuple[Any, ...]]
+    ) -> dict[Future[Result], int]:
+        if self._pool is None:
+            # Not forked: a fork would copy threads of progress bars and solvers in whatever state
+            # they are.
+            workers = min(self._workers, len(arguments))
+            self._pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"))
+        return {self._pool.submit(work, *entry): place for place, entry in enumerate(arguments)}
+
     def _end(self, at_once: bool) -> None:
         if self._pool is None:
             return
-        with interrupts.interrupts_wait():
+        with interrupts.obeyed_after():
             if at_once:
                 for child in set(multiprocessing.active_children()) - self._others:
                     child.terminate()
