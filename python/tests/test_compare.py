@@ -162,3 +162,22 @@ def test_what_else_differs_is_said(keepon: Keepon) -> None:
     out = keepon("compare", "a", "c")[1]
     assert "not of one duration_s: 0.2, 0.1" in out and "not of one warmup_s: " in out
     assert "not the same: station listener: cpu_ppm" in out
+
+
+def test_whatever_delays_depend_on_is_said(keepon: Keepon) -> None:
+    """Of a new part of a scenario too: none is named for it."""
+    run(keepon, "a")
+    text = Path("a.toml").read_text().replace("advance_ns = 200_000", "advance_ns = 300_000")
+    more = "host_tail_scale = 0.5\n" + text
+    more += "\n[defaults]\npropagation_ns = 3_000\n\n[planner]\nroutes = 4\n"
+    Path("b.toml").write_text(more)
+    words = ("--duration", 0.2, "--capture-frames", 0, "--out", "b")
+    assert keepon("run", "b.toml", *words)[0] in (EXIT_MET, EXIT_MISSED)
+    out = " ".join(keepon("compare", "a", "b")[1].split())
+    for told in (
+        "not of one host_tail_scale: 1.0, 0.5",
+        "not the same: defaults.propagation_ns (50, 3000)",
+        "not the same: planner.routes (3, 4)",
+        "differs in advance_ns: 200000, 300000",
+    ):
+        assert told in out, out

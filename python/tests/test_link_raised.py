@@ -183,3 +183,16 @@ ip link add above type veth peer name beyond
 ip link set beyond up
 """
     assert python_apart(setup + RUN, KILLED).stdout == "down again\n"
+
+
+@pytest.mark.parametrize("verb", ["up", "down"])
+def test_a_link_whose_card_is_in_another_namespace_is_told_of(
+    did: list[str], verb: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`ip` knows its card by number alone, then."""
+    moved = {**LINK, "link_index": 6, "link_netnsid": 0}
+    del moved["link"]
+    monkeypatch.setattr(raised, "ip", lambda *words: json.dumps([moved]))
+    with pytest.raises(ConfigError, match="its card is in another network namespace"):
+        raised.up("rt0", 30.0, False) if verb == "up" else raised.down("rt0", False)
+    assert did == []

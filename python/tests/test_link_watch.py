@@ -5,11 +5,14 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 from pathlib import Path
 
 import pytest
+from keepon import interrupts
 from keepon.cli import watch_command
-from keepon.errors import ConfigError, EnvironmentProblemError
+from keepon.errors import EXIT_INTERRUPTED, ConfigError, EnvironmentProblemError
+from keepon.linux.link import __main__ as alone_link
 from keepon.linux.link import watch
 from keepon.linux.link.watch import Moment, Reading
 from prometheus_client.parser import text_string_to_metric_families
@@ -90,6 +93,41 @@ def test_the_file_goes_with_the_link_and_stays_after_the_last_count(
     with pytest.raises(EnvironmentProblemError):
         list(seen)
     assert not file.exists()
+
+
+def test_it_goes_where_it_lies_and_a_link_to_it_stays(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "there").mkdir()
+    (tmp_path / "a.prom").symlink_to("there/b.prom")
+    monkeypatch.setattr(watch, "names_of", lambda name: list(UP))
+    monkeypatch.setattr(watch, "read", lambda name, names: Reading(10.0, UP))
+    seen = watch.moments("rt0", 0.1, None, tmp_path / "a.prom")
+    next(seen)
+    assert (tmp_path / "there" / "b.prom").is_file()
+    seen.close()
+    assert (tmp_path / "a.prom").is_symlink() and list((tmp_path / "there").iterdir()) == []
+
+
+@pytest.mark.parametrize("number", interrupts.ENDING)
+def test_whatever_ends_the_program_takes_its_file_away(
+    number: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """`python3 -m keepon.linux.link watch`, too, as a service has it."""
+    file = tmp_path / "a.prom"
+    seen: list[bool] = []
+
+    def read(name: str, names: list[str]) -> Reading:
+        if file.is_file():
+            seen.append(True)
+            signal.raise_signal(number)
+        return Reading(10.0, UP)
+
+    monkeypatch.setattr(watch, "names_of", lambda name: list(UP))
+    monkeypatch.setattr(watch, "read", read)
+    words = ["watch", "rt0", "--interval", "0.1", "--textfile", str(file)]
+    assert alone_link.main(words) == EXIT_INTERRUPTED
+    assert seen == [True] and not file.exists()
 
 
 def test_figures_that_cannot_be_renewed_go(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

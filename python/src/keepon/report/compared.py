@@ -27,8 +27,8 @@ PLOTTED_MAX = 48
 FOLDERS_MAX = STYLES
 _SAME: Final = ("talker", "listeners")
 """What makes a stream the same stream."""
-_TOLD: Final = ("period_ns", "frame_bytes", "priority", "deadline_ns")
-"""What is said if it differs."""
+_NOT_TOLD: Final = ("id", *_SAME)
+"""Of a stream; whatever else differs is said."""
 
 
 @dataclass(frozen=True)
@@ -128,15 +128,16 @@ def differences(members: list[Member]) -> list[str]:
     for name in members[0].streams:
         if not all(name in own for own in streams):
             continue
-        for key in _TOLD:
-            values = [str(member.streams[name].get(key)) for member in members]
+        keys = dict.fromkeys(key for member in members for key in member.streams[name])
+        for key in (key for key in keys if key not in _NOT_TOLD):
+            values = [_words(member.streams[name].get(key)) for member in members]
             if len(set(values)) > 1:
                 told.append(f"stream {name} differs in {key}: {', '.join(values)}")
     return told
 
 
-_SETTINGS: Final = ("duration_s", "warmup_s", "sync", "bridge", "link", "load", "fault", "station")
-"""Parts of a scenario, beside its streams, on which delays depend."""
+_NO_SETTINGS: Final = ("schema", "name", "seed", "notes", "stream", "compare")
+"""Parts of a scenario on which no delay depends, or which are told elsewhere."""
 
 
 def _settings(members: list[Member]) -> list[str]:
@@ -145,8 +146,10 @@ def _settings(members: list[Member]) -> list[str]:
     """
     told = []
     first, *others = [member.result["effective"] for member in members]
-    for part in _SETTINGS:
-        values = [own.get(part) for own in (first, *others)]
+    for part in first:
+        if part in _NO_SETTINGS or not all(part in own for own in others):
+            continue
+        values = [own[part] for own in (first, *others)]
         if not isinstance(values[0], list | dict):
             shown = [str(value) for value in values]
             if len(set(shown)) > 1:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from keepon.errors import EXIT_INPUT, EXIT_INTERRUPTED, EXIT_MET, KeeponError
+from keepon.interrupts import ending_interrupts
 from keepon.linux import alone
 from keepon.linux.link import added, commands, fit, raised, watch
 from keepon.linux.link.options import HELP
@@ -80,7 +81,8 @@ def _run(chosen: argparse.Namespace) -> str:
         return fit.run(chosen.file, chosen.rate, chosen.slot_bytes, chosen.json)
     if chosen.verb == "watch":
         found = watch.moments(chosen.name, chosen.interval, chosen.count, chosen.textfile)
-        watch.print_lines(found, chosen.json)
+        with ending_interrupts():  # SIGTERM takes its text file away, too
+            watch.print_lines(found, chosen.json)
         return ""
     return commands.delete(chosen.name, chosen.json)
 

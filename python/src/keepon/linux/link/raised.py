@@ -54,7 +54,7 @@ def card_of(name: str) -> str:
     """The card of a keepon link.
 
     Raises:
-        ConfigError: it is none.
+        ConfigError: it is none, or its card is in another network namespace.
     """
     found = [
         each for each in json.loads(ip("-d", "-json", "link", "show")) if each["ifname"] == name
@@ -62,6 +62,11 @@ def card_of(name: str) -> str:
     if not found or found[0].get("linkinfo", {}).get("info_kind") != "keepon":
         raise ConfigError(
             f'argument NAME = "{name}": is no keepon link; keepon link show lists them'
+        )
+    if "link" not in found[0]:
+        raise ConfigError(
+            f'argument NAME = "{name}": its card is in another network namespace, whose routes do'
+            f" not lead by the link; set it up or down by ip link set {shell_word(name)}"
         )
     return str(found[0]["link"])
 

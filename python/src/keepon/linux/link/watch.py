@@ -141,8 +141,9 @@ def _gone(name: str, error: OSError) -> EnvironmentProblemError:
 def moments(
     name: str, interval_s: float, count: int | None, textfile: Path | None
 ) -> Iterator[Moment]:
-    """The link every so many seconds; `count` times, or for ever. Each is written to `textfile`,
-    which goes when the link does or the watch is ended before: nobody shall go on showing the last.
+    """The link every so many seconds; `count` times, or for ever. Each is written to `textfile`, or
+    where that leads, which goes when the link does or the watch is ended before: nobody shall go
+    on showing the last.
 
     Raises:
         ConfigError: the interval or the count is out of range, the file cannot be written, or as
@@ -170,8 +171,8 @@ def moments(
                 return
     except (EnvironmentProblemError, ConfigError, KeyboardInterrupt, GeneratorExit):
         if textfile is not None and done:  # else it is somebody else's
-            with suppress(OSError):
-                textfile.unlink()
+            with suppress(OSError, RuntimeError):
+                textfile.resolve().unlink()
         raise
 
 
