@@ -10,6 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from keepon.cli import edge
+from keepon.errors import EXIT_INTERRUPTED, ConfigError
 from keepon.model import documents
 
 KEEPON = [sys.executable, "-m", "keepon"]
@@ -119,3 +121,29 @@ def test_a_link_to_a_result_folder_stays_one(tmp_path: Path) -> None:
     with documents.result_folder(link) as half:
         (half / documents.RESULT_FILE).write_text("{}")
     assert link.is_symlink() and (place / documents.RESULT_FILE).read_text() == "{}"
+
+
+@pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
+@pytest.mark.parametrize("out", [">/dev/full 2>/dev/full", ">/dev/full 2>&1"])
+def test_all_of_it_is_full_and_the_exit_code_says_so(command: list[str], out: str) -> None:
+    """1 would be: compared, and worse; or planned, and missed."""
+    assert run(command, out).returncode == 3
+
+
+@pytest.mark.parametrize("module", ["keepon plan", "keepon.linux.link fit"])
+def test_an_error_that_nobody_can_be_told_keeps_its_exit_code(module: str) -> None:
+    command = [sys.executable, "-m", *module.split(), "/no-such-file"]
+    assert run(command, "").returncode == run(command, "2>/dev/full").returncode == 2
+
+
+def test_an_end_while_an_error_is_told_leaves_no_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refused() -> None:
+        raise ConfigError("key `a`: is none")
+
+    def say(text: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(edge, "say", say)
+    assert (edge.guard(refused), capsys.readouterr().err) == (EXIT_INTERRUPTED, "")

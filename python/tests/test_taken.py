@@ -109,6 +109,11 @@ def test_every_route_goes_by_the_device_on_the_card_and_comes_back(mtu: int) -> 
             " first, 10 more than any other",
         ),
         (
+            "ip -6 route add unreachable default metric 1023\n",
+            "can only be hidden by one of metric 1023, which another route has: give it another"
+            " metric first, 10 more than any other, by sysctl net.ipv6.conf.card.ra_defrtr_metric",
+        ),
+        (
             "ip -6 route add default via fe80::7 dev away metric 1023\n",
             "can only be hidden by one of metric 1023, which another route has: give it another"
             " metric first, 10 more than any other, by sysctl net.ipv6.conf.card.ra_defrtr_metric",

@@ -30,6 +30,7 @@ from keepon.errors import (
     KeeponError,
 )
 from keepon.linux.alone import NO_ROOM, drop_output
+from keepon.linux.alone import say as say
 from keepon.model import lines
 
 MESSAGE_MAX = 2_000
@@ -46,11 +47,6 @@ class Settings:
     left = ""  # what an interrupted command leaves
 
 
-def say(text: str) -> None:
-    """One line on stderr."""
-    print(text, file=sys.stderr)
-
-
 def open_output() -> None:
     """Stdout that takes every letter, whatever its encoding; nothing where one is closed."""
     if sys.stderr is None:
@@ -65,6 +61,13 @@ def guard(command: Callable[[], int | None]) -> int:
     """The exit code of a command; every error is one line on stderr, a traceback only
     with --debug.
     """
+    try:
+        return _guarded(command)
+    except KeyboardInterrupt:  # while another error was told
+        return EXIT_INTERRUPTED
+
+
+def _guarded(command: Callable[[], int | None]) -> int:
     Settings.source, Settings.concluded, Settings.left = "", False, NOTHING
     open_output()
     try:

@@ -22,6 +22,17 @@ def drop_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def say(text: str) -> None:
+    """One line on stderr. If that cannot be written, by a full disk or a terminal that has gone,
+    nobody can be told, and the exit code stays what it is.
+    """
+    try:
+        print(text, file=sys.stderr, flush=True)
+    except OSError:
+        # What is left in its buffer would fail again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+
+
 def run(main: Callable[[Sequence[str]], int]) -> int:
     """The exit code of a program whose output may be closed, full, or without a reader."""
     if sys.stdout is None:
@@ -35,10 +46,7 @@ def run(main: Callable[[Sequence[str]], int]) -> int:
     except OSError as error:
         if error.errno not in NO_ROOM or error.filename is not None:
             raise
-        print(
-            f"keepon: the output cannot be written ({error.strerror}); send it elsewhere",
-            file=sys.stderr,
-        )
+        say(f"keepon: the output cannot be written ({error.strerror}); send it elsewhere")
         drop_output()
         return EXIT_ENVIRONMENT
     return code

@@ -382,10 +382,10 @@ def main(arguments: Sequence[str]) -> int:
         else:
             print(unbind(chosen.name, chosen.back_s))
     except KeeponError as error:
-        print(f"keepon: {error}", file=sys.stderr)
+        alone.say(f"keepon: {error}")
         return error.exit_code
     except KeyboardInterrupt:
-        print("keepon: interrupted; the card is as it was", file=sys.stderr)
+        alone.say("keepon: interrupted; the card is as it was")
         return EXIT_INTERRUPTED
     return EXIT_MET
 

@@ -430,8 +430,8 @@ def _preference(words: list[str]) -> int:
 
 
 def _where(words: list[str]) -> tuple[str, ...]:
-    """Kind, prefix and table, within which metrics count."""
-    return (*words[:2], routes.value(words, "from"), routes.value(words, "table") or "main")
+    """Prefix, source and table, within which metrics count, whatever the kind of route."""
+    return (words[1], routes.value(words, "from"), routes.value(words, "table") or "main")
 
 
 def _told(words: list[str]) -> str:

@@ -64,11 +64,11 @@ def main(arguments: Sequence[str]) -> int:
         print(_run(chosen), flush=True)
     except KeeponError as error:
         with suppress(OSError):
-            print(f"keepon: {error}", file=sys.stderr)
+            alone.say(f"keepon: {error}")
         return error.exit_code
     except KeyboardInterrupt:
         with suppress(OSError):
-            print("keepon: interrupted; everything is as it was", file=sys.stderr)
+            alone.say("keepon: interrupted; everything is as it was")
         return EXIT_INTERRUPTED
     return EXIT_MET
 

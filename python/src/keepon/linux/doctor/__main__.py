@@ -31,7 +31,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         checks = command.examine(chosen.name, chosen.measure, chosen.peer)
     except KeeponError as error:
-        print(f"keepon: {error}", file=sys.stderr)
+        alone.say(f"keepon: {error}")
         return error.exit_code
     if chosen.json:
         print(json.dumps(command.document(checks, chosen.name), indent=1))

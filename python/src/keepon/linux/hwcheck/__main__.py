@@ -29,7 +29,7 @@ def main(arguments: Sequence[str]) -> int:
         if chosen.out:
             command.write(document, chosen.out)
     except KeeponError as error:
-        print(f"keepon: {error}", file=sys.stderr)
+        alone.say(f"keepon: {error}")
         return error.exit_code
     print(command.table(document))
     return EXIT_MET if document["safe"] else EXIT_MISSED

@@ -97,7 +97,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         text = _run(_parser().parse_args(arguments))
     except KeeponError as error:
-        print(f"keepon link: {error}", file=sys.stderr)
+        alone.say(f"keepon link: {error}")
         return error.exit_code
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import socket
-import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from keepon.errors import EnvironmentProblemError, shell_word
+from keepon.linux import alone
 from keepon.linux.guarded import guarded
 from keepon.linux.interface import answers, client_over, ip, until
 from keepon.linux.link import commands
@@ -47,7 +47,7 @@ def add(lower: str, name: str, words: Sequence[str], as_json: bool = False) -> s
 
     warning = guarded(lambda: _look(lower, number, client), back, f"{name} is deleted again")
     if warning:
-        print(f"keepon link: add {name}: {warning}", file=sys.stderr)
+        alone.say(f"keepon link: add {name}: {warning}")
     return told
 
 

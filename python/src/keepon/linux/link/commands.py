@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from keepon.errors import ConfigError, EnvironmentProblemError, KeeponError
+from keepon.linux import alone
 from keepon.linux.link import netlink, options
 from keepon.linux.link.netlink import Link, RefusedError, Route
 from keepon.linux.link.tables import Tables
@@ -145,7 +146,7 @@ def _text(document: dict[str, Any]) -> str:
 def _tell(route: Route, what: str) -> None:
     """What the kernel warns of in what it has done, beside the text that is returned."""
     if route.warning:
-        print(f"keepon link: {what}: {route.warning.rstrip('.')}", file=sys.stderr)
+        alone.say(f"keepon link: {what}: {route.warning.rstrip('.')}")
 
 
 def _result(route: Route, tables: Tables, name: str, as_json: bool) -> str:

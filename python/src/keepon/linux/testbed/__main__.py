@@ -39,15 +39,15 @@ def read(path: Path) -> Job:
 def main(arguments: Sequence[str]) -> int:
     """Exit code 0: it ran; 2: wrong arguments; 3: the machine; 130: interrupted."""
     if len(arguments) != 2:
-        print("usage: python3 -m keepon.linux.testbed JOB FOLDER", file=sys.stderr)
+        alone.say("usage: python3 -m keepon.linux.testbed JOB FOLDER")
         return EXIT_INPUT
     try:
         session.run(read(Path(arguments[0])), Path(arguments[1]))
     except KeeponError as error:
-        print(f"keepon: {error}", file=sys.stderr)
+        alone.say(f"keepon: {error}")
         return error.exit_code
     except KeyboardInterrupt:
-        print("keepon: interrupted; nothing was written", file=sys.stderr)
+        alone.say("keepon: interrupted; nothing was written")
         return EXIT_INTERRUPTED
     return EXIT_MET
 
