@@ -124,6 +124,32 @@ def test_what_first_fit_leaves_out_is_placed_by_driving_others_out() -> None:
 # --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("bridge", [False, True])
+@pytest.mark.parametrize(
+    ("period_ns", "fits"), [(100_000, False), (129_000, False), (200_000, True)]
+)
+def test_a_frame_that_may_wait_for_longer_than_its_period_is_none_to_plan(
+    period_ns: int, fits: bool, bridge: bool
+) -> None:
+    """A NIC with launch times waits for the frame of best effort that it has begun, 123 us here."""
+    text = (
+        'schema = "keepon.scenario/1"\nname = "wide"\nduration_s = 0.05\n[[station]]\nname = "t"\n'
+        'driver = "launchtime"\n[[station]]\nname = "l"\ndriver = "launchtime"\n[[stream]]\n'
+        f'id = "S"\ntalker = "t"\nlisteners = ["l"]\nperiod_ns = {period_ns}\nframe_bytes = 64\n'
+        '[[load]]\nid = "L"\ntalker = "t"\nlistener = "l"\nrate_bps = 1_000_000\n'
+    )
+    ways = [("t", "b"), ("b", "l")] if bridge else [("t", "l")]
+    for ends in ways:
+        text += f"[[link]]\nends = {list(ends)}\nrate_bps = 100_000_000\n"
+    scenario = loading.parse(text + '[[bridge]]\nname = "b"\n' * bridge, "wide.toml")
+    plan = make_plan(scenario)
+    if fits:
+        verify(scenario, plan)
+        return
+    assert plan["why"]["constraint"] == "wire"
+    assert f" and its period is {period_ns} ns" in plan["why"]["message"]
+
+
 def test_jitter_that_is_allowed_is_used_where_periods_do_not_fit() -> None:
     scenario = clash(jitter_ns=10_000)
     plan = verify(scenario, make_plan(scenario))

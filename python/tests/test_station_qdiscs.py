@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import ROOT
+from helpers import ROOT, TWO_STATIONS
 from keepon.cli import session
 from keepon.errors import ConfigError
 from keepon.linux.planned import Guest, queue_commands
@@ -326,3 +326,27 @@ def test_the_example_has_the_published_cores_and_tcp_collapses_on_them_only(
         assert payload_bps < share_bps / 100 and refused > 0
     else:
         assert payload_bps > 0.99 * share_bps and refused == 0
+
+
+@pytest.mark.parametrize(
+    ("commands", "refused"),
+    [
+        ("root pfifo", ""),
+        ("root fq_codel", ""),
+        ("root guard fudge 60000", ""),
+        ("root guard fudge 5000", "guard: fudge = 5000: must be between "),
+        ("root etf delta 5000 clockid CLOCK_TAI", "line 1: delta = 5000: must be between "),
+    ],
+)
+def test_a_keepon_driver_needs_frames_before_their_time_and_gets_them_without_etf(
+    commands: str, refused: str
+) -> None:
+    text = TWO_STATIONS.read_text().replace(
+        'driver = "keepon"', f'driver = "keepon"\nqdisc = "tc qdisc replace dev eth0 {commands}"', 1
+    )
+    scenario = loading.parse(text, "two.toml")
+    if refused:
+        with pytest.raises(ConfigError, match=refused):
+            session.planned(scenario)
+    else:
+        assert session.planned(scenario)["status"] == "feasible"

@@ -158,11 +158,11 @@ def etf_delta_key(index: int, station: Station, port: str | None = None) -> str:
     """How a message begins that is about it: what the user wrote, and its value. `port` is the name
     of the port it is about, if not the station's.
     """
-    tree, value, name = stations.tree_of(station), etf_delta_ns(station), port or station.name
+    tree, name = stations.tree_of(station), port or station.name
     if tree is None:
-        return f'key `station[{index}].etf_delta_ns` (station "{name}") = {value}'
-    line = stations.delta_line(tree)
-    return f'key `station[{index}].qdisc` (station "{name}"): {line}: delta = {value}'
+        return f'key `station[{index}].etf_delta_ns` (station "{name}") = {etf_delta_ns(station)}'
+    place, value = stations.held_back_place(tree), stations.held_back_ns(tree)
+    return f'key `station[{index}].qdisc` (station "{name}"): {place} = {value}'
 
 
 def etf_delta(driver: str) -> Sourced:

@@ -66,14 +66,29 @@ def delta_ns(tree: Tree) -> int:
     return max([0, *(etf.delta_ns for etf in _etfs(tree))])
 
 
-def delta_line(tree: Tree) -> str:
-    """Where in the station's text it is: "line 3"."""
+def held_back_ns(tree: Tree) -> int | None:
+    """How long before its time a frame is handed on at the earliest: delta of etf, fudge of guard,
+    the greatest; None if nothing holds frames back.
+    """
+    if _etfs(tree):
+        return delta_ns(tree)
+    return max((guard.fudge_ns for guard in _all(tree) if isinstance(guard, Guard)), default=None)
+
+
+def held_back_place(tree: Tree) -> str:
+    """Where that is in the station's text, and what it is called: "line 3: delta"."""
+    if not _etfs(tree):
+        return "guard: fudge"
     etf = max(_etfs(tree), key=lambda etf: etf.delta_ns)
-    return etf.delta_place.removeprefix(f"{_NAME}: ")
+    return f"{etf.delta_place.removeprefix(f'{_NAME}: ')}: delta"
+
+
+def _all(tree: Tree) -> list[Qdisc]:
+    return [qdisc for qdisc in (tree.root, *tree.leaves.values()) if qdisc is not None]
 
 
 def _etfs(tree: Tree) -> list[Etf]:
-    return [qdisc for qdisc in (tree.root, *tree.leaves.values()) if isinstance(qdisc, Etf)]
+    return [qdisc for qdisc in _all(tree) if isinstance(qdisc, Etf)]
 
 
 def check_real(where: str, station: Station) -> None:

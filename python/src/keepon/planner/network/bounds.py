@@ -16,7 +16,9 @@ from keepon.errors import ConfigError
 from keepon.model.wire import PREAMBLE_BYTES, PS_PER_NS, byte_time_ps, ceil_ns, wire_time_ps
 from keepon.planner.network.flows import Flow
 from keepon.planner.network.ground import Ground
+from keepon.planner.network.occupancy import Claim
 from keepon.planner.network.search import jitter_room_ps
+from keepon.planner.network.trees import Tree
 from keepon.planner.partition.limits import Limits
 
 PROVING = "proofs were looked for that nothing fits"
@@ -223,7 +225,12 @@ def proof(ground: Ground, limits: Limits | None = None) -> Proof | None:
         TimeUpError: the limits were reached before that.
     """
     limits = limits or Limits()
-    return _closed(ground, limits) or _deadline(ground, limits) or _pairs(ground)
+    return (
+        _closed(ground, limits)
+        or _wide(ground, limits)
+        or _deadline(ground, limits)
+        or _pairs(ground)
+    )
 
 
 def _closed(ground: Ground, limits: Limits) -> Proof | None:
@@ -245,6 +252,37 @@ def _closed(ground: Ground, limits: Limits) -> Proof | None:
                 [flow.stream.id],
             )
     return None
+
+
+def _wide(ground: Ground, limits: Limits) -> Proof | None:
+    """A frame that may need a wire for longer than its period, whatever the way: it would meet the
+    next one. Ways on which it does are no longer among its trees.
+    """
+    for flow in ground.flows:
+        limits.look(PROVING)
+        wide = {tree.number: claim for tree in flow.trees if (claim := _widest(ground, flow, tree))}
+        if len(wide) == len(flow.trees):
+            claim = wide[flow.trees[0].number]
+            _, here, there = claim.resource
+            return Proof(
+                "wire",
+                f'stream "{flow.stream.id}": a frame may need the link "{here}" to "{there}" for'
+                f" {ceil_ns(claim.end_ps - claim.start_ps)} ns, with what may be sent before it,"
+                f" and its period is {flow.period_ps // PS_PER_NS} ns",
+                [flow.stream.id],
+            )
+        flow.trees[:] = [tree for tree in flow.trees if tree.number not in wide]
+    return None
+
+
+def _widest(ground: Ground, flow: Flow, tree: Tree) -> Claim | None:
+    """Of a wire, if it is longer than the period."""
+    laid = ground.alone(flow, tree)
+    if isinstance(laid, int):  # by a gate list of hand
+        return None
+    claims = [claim for claim in laid.claims if claim.resource[0] == "wire"]
+    widest = max(claims, key=lambda claim: claim.end_ps - claim.start_ps)
+    return widest if widest.end_ps - widest.start_ps > flow.period_ps else None
 
 
 def _deadline(ground: Ground, limits: Limits) -> Proof | None:

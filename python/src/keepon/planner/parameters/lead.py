@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from keepon.model.hosts import etf_delta_ns
+from keepon.model.qdiscs import stations
 from keepon.model.scenario import Station
 from keepon.model.wire import byte_time_ps, ceil_ns, preamble_time_ps
 from keepon.planner.parameters.hardware import NIC, Host, Nic, tail_over, usual_ns, worst_ns
@@ -77,9 +78,9 @@ class HandOver:
     Attributes:
         usual_ns: from txtime - advance to the driver, tails aside.
         worst_ns: the same with every stage at its cap.
-        limit_ns: with ETF in front, hand-over starts no earlier than this before the txtime; None
-            without.
-        limited_ns: what follows ETF: its timer and the driver.
+        limit_ns: with ETF or guard in front, hand-over starts no earlier than this before the
+            txtime; None without.
+        limited_ns: what follows that: its timer and the driver.
     """
 
     usual_ns: int
@@ -95,11 +96,15 @@ def hand_over(station: Station, host: Host) -> HandOver | None:
     stages = [host.stages[name] for name in ("wakeup", "stack", "driver")]
     usual = sum(map(usual_ns, stages)) + host.shared_ns
     worst = sum(map(worst_ns, stages)) + host.shared_ns
-    if station.release != "etf" and station.qdisc is None:
+    tree = stations.tree_of(station)
+    if tree is not None:
+        limit_ns = stations.held_back_ns(tree)
+    else:
+        limit_ns = etf_delta_ns(station) if station.release == "etf" else None
+    if limit_ns is None:
         return HandOver(usual, worst)
-    delta_ns = etf_delta_ns(station)
     behind_ns = usual_ns(host.stages["timer"]) + usual_ns(host.stages["driver"])
-    return HandOver(usual, worst, delta_ns, behind_ns + host.shared_ns)
+    return HandOver(usual, worst, limit_ns, behind_ns + host.shared_ns)
 
 
 def late_probability(advance_ns: int, lead_ns: int, way: HandOver, host: Host) -> float:

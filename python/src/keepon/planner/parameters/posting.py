@@ -399,7 +399,7 @@ def check_advances(needs: Needs, choice: Choice) -> None:
             f"{etf_delta_key(needs.index, needs.station, needs.name)}: must be "
             f"between {choice.lead_ns + way.limited_ns} and 1000000000, as {why} and its host"
             " takes "
-            f"{way.limited_ns} ns from ETF's timer to the driver; raise it, or {remedy}"
+            f"{way.limited_ns} ns from its timer to the driver; raise it, or {remedy}"
         )
     # Frames that nothing holds back are refused from the ring's length on, less what the last poll
     # may be old.
