@@ -11,7 +11,8 @@ namespace
 
 std::unique_ptr<Qdisc> Make(const LeafSetup &setup)
 {
-	return std::make_unique<EtfQdisc>(setup.host, setup.below, setup.spec.etf, setup.labeller);
+	return std::make_unique<EtfQdisc>(setup.host, setup.below, setup.spec.etf, setup.labeller,
+					  setup.taker);
 }
 
 const Registry<LeafKind>::Entry kEntry{ "etf", { Make } };
@@ -83,9 +84,49 @@ std::int64_t EtfQdisc::DueNs() const
 	return spec_.deadline_mode ? INT64_MIN : queue_.First().txtime_ns - spec_.delta_ns;
 }
 
-/// An armed timer is moved forward only.
+TxFrame *EtfQdisc::Head()
+{
+	return queue_.Empty() ? nullptr : &host_.FrameAt(queue_.First().frame);
+}
+
+/// As Linux looks at it (etf_dequeue_timesortedlist()): all that have expired end with the first.
+TxFrame *EtfQdisc::Take()
+{
+	const std::int64_t now_ns = host_.TaiNs();
+	TxFrame *taken = nullptr;
+	if (queue_.First().txtime_ns < now_ns) {
+		while (!queue_.Empty() && queue_.First().txtime_ns <= now_ns)
+			EndLate(host_.FrameAt(queue_.Pop()), now_ns);
+	} else if (DueNs() <= now_ns) {
+		taken = &host_.FrameAt(queue_.Pop());
+		last_ns_ = taken->frame.txtime_ns;
+		if (spec_.deadline_mode)
+			taken->frame.txtime_ns = now_ns;
+	}
+	ResetTimer();
+	return taken;
+}
+
+/// As reset_watchdog() of Linux has it, in deadline mode, too.
+void EtfQdisc::ResetTimer()
+{
+	const std::int64_t due_ns =
+		queue_.Empty() ? INT64_MAX : queue_.First().txtime_ns - spec_.delta_ns;
+	if (due_ns == timer_ns_)
+		return;
+	timer_ns_ = due_ns;
+	if (!queue_.Empty())
+		host_.SetTimer(timer_ns_, timer_);
+}
+
+/// An armed timer is moved forward only, unless somebody takes frames out.
 void EtfQdisc::Serve()
 {
+	if (taker_) {
+		ResetTimer();
+		taker_->Serve();
+		return;
+	}
 	const std::int64_t now_ns = host_.TaiNs();
 	while (!queue_.Empty() && DueNs() <= now_ns && !host_.Busy()) {
 		TxFrame &frame = host_.FrameAt(queue_.Pop());
@@ -110,7 +151,10 @@ void EtfQdisc::OnTimer(TimePs, std::uint64_t due_ns)
 	if (static_cast<std::int64_t>(due_ns) != timer_ns_)
 		return;
 	timer_ns_ = INT64_MAX;
-	Serve();
+	if (taker_)
+		taker_->Serve();
+	else
+		Serve();
 }
 
 void EtfQdisc::AddCounters(Counters &counters) const

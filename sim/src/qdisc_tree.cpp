@@ -25,15 +25,21 @@ QdiscTree::QdiscTree(QdiscHost &host, QdiscBelow &driver, const QdiscSpec &spec)
 		below = gates_.get();
 	}
 	for (const LeafSpec &leaf : spec.leaves) {
-		Outlet &outlet = outlets_.emplace_back(*below, leaf.keeps_txtime);
+		const bool timed = leaf.kind == "etf";
+		Outlet &outlet = outlets_.emplace_back(timed ? driver : *below, leaf.keeps_txtime);
 		const LeafKind &kind = *Registry<LeafKind>::Find(leaf.kind);
-		leaves_.push_back(kind.make({ host, outlet, leaf, assist_.get() }));
-		takes_txtime_.push_back(leaf.kind == "etf");
+		leaves_.push_back(kind.make({ host, outlet, leaf, assist_.get(), gates_.get() }));
+		takes_txtime_.push_back(timed);
 	}
 	for (const std::uint32_t queue : queue_of_class_) {
 		if (queue >= leaves_.size())
 			throw ValueError("qdisc: a class has queue " + std::to_string(queue) +
 					 ", and there are " + std::to_string(leaves_.size()));
+	}
+	for (std::size_t tc = 0; gates_ && tc < queue_of_class_.size(); tc++) {
+		const std::uint32_t queue = queue_of_class_[tc];
+		if (TimedLeaf *const leaf = leaves_[queue]->Timed())
+			gates_->TakeFrom(tc, *leaf, outlets_[queue]);
 	}
 }
 
@@ -55,6 +61,8 @@ void QdiscTree::Enqueue(TxFrame &frame)
 {
 	const std::uint32_t queue = queue_of_class_[frame.frame.tc];
 	const bool timed = frame.frame.flags & KPN_FRAME_TXTIME;
+	if (gates_ && gates_->Refuses(frame))
+		return;
 	if (timed && (assist_ || (windows_ && takes_txtime_[queue]))) {
 		if (!(assist_ ? assist_ : windows_)->Allows(frame)) {
 			outside_window_++;

@@ -13,7 +13,8 @@ namespace
 std::unique_ptr<Qdisc> Make(const ReleaseSetup &setup)
 {
 	return std::make_unique<EtfQdisc>(setup.host, setup.driver,
-					  EtfSpec{ .delta_ns = setup.spec.etf_delta_ns }, nullptr);
+					  EtfSpec{ .delta_ns = setup.spec.etf_delta_ns }, nullptr,
+					  nullptr);
 }
 
 const Registry<ReleaseKind>::Entry kEntry{ "etf", { true, Make } };

@@ -161,12 +161,25 @@ bool TaprioGates::Fits(const TxFrame &frame) const
 	});
 }
 
+void TaprioGates::TakeFrom(std::size_t tc, TimedLeaf &leaf, QdiscBelow &below)
+{
+	sources_[tc] = { &leaf, &below };
+}
+
+/// Whatever becomes of a frame, Linux asks for others when it has come.
+bool TaprioGates::Refuses(TxFrame &frame)
+{
+	if (!begun_ || Fits(frame))
+		return false;
+	host_.Drop(frame, KPN_VERDICT_OVERSIZE);
+	Serve();
+	return true;
+}
+
 void TaprioGates::HandOn(TxFrame &frame)
 {
 	auto &own = ready_[frame.frame.tc];
-	if (begun_ && !Fits(frame)) {
-		host_.Drop(frame, KPN_VERDICT_OVERSIZE);
-	} else if (own.size() >= kQueueFrames) {
+	if (own.size() >= kQueueFrames) {
 		host_.Drop(frame, KPN_VERDICT_NO_ROOM);
 	} else {
 		own.push_back(frame.index);
@@ -206,18 +219,36 @@ bool TaprioGates::HasBudget(const TxFrame &frame)
 	return open_[frame.frame.tc].budget_ps >= 0;
 }
 
+TxFrame *TaprioGates::Head(std::size_t tc)
+{
+	if (sources_[tc].leaf)
+		return sources_[tc].leaf->Head();
+	return ready_[tc].empty() ? nullptr : &host_.FrameAt(ready_[tc].front());
+}
+
+/// The head, if it is due, too.
+TxFrame *TaprioGates::TakeOut(std::size_t tc)
+{
+	if (sources_[tc].leaf) {
+		TxFrame *const taken = sources_[tc].leaf->Take();
+		waiting_ += taken != nullptr;
+		return taken;
+	}
+	TxFrame &frame = host_.FrameAt(ready_[tc].front());
+	ready_[tc].pop_front();
+	return &frame;
+}
+
 /// The first of the highest class whose first frame passes, as in Linux since 6.3
 /// (taprio_dequeue()).
 TxFrame *TaprioGates::Next()
 {
 	for (std::size_t tc = kClasses; tc-- > 0;) {
-		if (ready_[tc].empty())
+		const TxFrame *const head = Head(tc);
+		if (!head || !IsOpen(*head) || !HasBudget(*head))
 			continue;
-		TxFrame &frame = host_.FrameAt(ready_[tc].front());
-		if (!IsOpen(frame) || !HasBudget(frame))
-			continue;
-		ready_[tc].pop_front();
-		return &frame;
+		if (TxFrame *const taken = TakeOut(tc))
+			return taken;
 	}
 	return nullptr;
 }
@@ -277,7 +308,8 @@ void TaprioGates::Serve()
 				return;
 			taken_.pop_front();
 			waiting_--;
-			below_.HandOn(frame);
+			QdiscBelow *const own = sources_[frame.frame.tc].below;
+			(own ? *own : below_).HandOn(frame);
 		}
 	}
 }

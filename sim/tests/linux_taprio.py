@@ -17,6 +17,8 @@ BULK = 8
 FCS, PREAMBLE, GAP = 4, 8, 12
 FOREVER = 1 << 62
 RING = 256
+TIMED = -1
+"""Flow number of the first stream with times; the others have lower ones."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,19 @@ class Flow:
     frame_bytes: int
     rate_bps: int
     start_ns: int
+
+
+@dataclass(frozen=True)
+class Timed:
+    """A stream with times, in a class that has etf; its first frame is that of period `first`."""
+
+    tc: int
+    frame_bytes: int
+    period_ns: int
+    offset_ns: int
+    advance_ns: int
+    delta_ns: int
+    first: int
 
 
 @dataclass(frozen=True)
@@ -41,6 +56,7 @@ class Case:
     fetch_ns: int
     coalesce_ns: int
     coalesce_frames: int
+    timed: tuple[Timed, ...] = ()  # of one class and delta
 
     @property
     def cycle_ns(self) -> int:
@@ -53,6 +69,7 @@ class Packet:
     seq: int
     frame_bytes: int
     tc: int
+    txtime_ns: int = 0
 
     @property
     def skb_bytes(self) -> int:
@@ -81,7 +98,11 @@ class Machine:
     is_stopped: bool = False
     stops: int = 0
     sfd_ps: dict[tuple[int, int], int] = field(default_factory=dict)
-    dropped: dict[str, int] = field(default_factory=lambda: {"no_room": 0, "oversize": 0})
+    dropped: dict[str, int] = field(
+        default_factory=lambda: {"no_room": 0, "oversize": 0, "late": 0}
+    )
+    watchdog_ns: int | None = None
+    last_ns: int = 0
 
     def __post_init__(self) -> None:
         windows = self.case.windows
@@ -93,6 +114,8 @@ class Machine:
         self.at((base_ns - self.epoch_ns) * 1000, self.advance_sched, base_ns)
         for number, flow in enumerate(self.case.flows):
             self.at(flow.start_ns * 1000, self.arrive, (number, 0))
+        for number, timed in enumerate(self.case.timed):
+            self.hand_over(timed.first, number)
 
     def at(self, time_ps: int, what: Callable[..., None], argument: Any) -> None:
         self.pushed += 1
@@ -148,6 +171,54 @@ class Machine:
             self.queues[flow.tc].append(packet)
         self.qdisc_run()
 
+    def hand_over(self, seq: int, number: int) -> None:
+        timed = self.case.timed[number]
+        due_ns = seq * timed.period_ns + timed.offset_ns
+        self.at((due_ns - timed.advance_ns) * 1000, self.arrive_timed, (seq, number, due_ns))
+
+    def arrive_timed(self, which: tuple[int, int, int]) -> None:
+        """etf_enqueue_timesortedlist()"""
+        seq, number, due_ns = which
+        timed = self.case.timed[number]
+        packet = Packet(
+            TIMED - number, seq - timed.first, timed.frame_bytes, timed.tc, self.epoch_ns + due_ns
+        )
+        if packet.txtime_ns >= self.last_ns:  # is_packet_valid(); all come before their times
+            queue = [*self.queues[timed.tc], packet]
+            self.queues[timed.tc] = deque(sorted(queue, key=lambda packet: packet.txtime_ns))
+            self.reset_watchdog()
+        self.qdisc_run()
+        self.hand_over(seq + 1, number)
+
+    def reset_watchdog(self) -> None:
+        timed = self.case.timed[0]
+        queue = self.queues[timed.tc]
+        at_ns = queue[0].txtime_ns - timed.delta_ns if queue else None
+        if at_ns != self.watchdog_ns:
+            self.watchdog_ns = at_ns
+            if at_ns is not None:
+                at_ps = max(self.now_ps, (at_ns - self.epoch_ns) * 1000)
+                self.at(at_ps, self.watchdog, at_ns)
+
+    def watchdog(self, at_ns: int) -> None:
+        if at_ns == self.watchdog_ns:
+            self.watchdog_ns = None
+            self.qdisc_run()
+
+    def dequeue_etf(self, timed: Timed) -> Packet | None:
+        """etf_dequeue_timesortedlist()"""
+        queue = self.queues[timed.tc]
+        taken = None
+        if queue[0].txtime_ns < self.tai_ns:
+            while queue and queue[0].txtime_ns <= self.tai_ns:
+                queue.popleft()
+                self.dropped["late"] += 1
+        elif queue[0].txtime_ns - timed.delta_ns <= self.tai_ns:
+            taken = queue.popleft()
+            self.last_ns = taken.txtime_ns
+        self.reset_watchdog()
+        return taken
+
     def dequeue_from(self, tc: int) -> Packet | None:
         """taprio_dequeue_from_txq(): it takes of the budgets also where it gives no packet."""
         if not self.queues[tc]:
@@ -164,6 +235,8 @@ class Machine:
                     self.budget[each] -= packet.skb_bytes
             if self.budget[tc] < 0:
                 return None
+        if self.case.timed and tc == self.case.timed[0].tc:
+            return self.dequeue_etf(self.case.timed[0])
         return self.queues[tc].popleft()
 
     def dequeue(self) -> Packet | None:

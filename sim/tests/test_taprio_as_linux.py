@@ -7,7 +7,7 @@ import random
 
 import pytest
 from keepon import _sim
-from linux_taprio import Case, Flow, Machine
+from linux_taprio import TIMED, Case, Flow, Machine, Timed
 
 EPOCH_NS = 1_700_000_000_000_000_000
 MBPS, US, MS = 1_000_000, 1_000, 1_000_000
@@ -51,7 +51,9 @@ def simulated(of: Case):
         "base_ns": of.base_ns, "cycle_ns": of.cycle_ns, "txtime_assist": False,
         "txtime_delay_ns": 0,
     }  # fmt: skip
-    leaves = {"leaves": [{"kind": "fifo"}] * 8, "queues": [*range(8), *[7] * 8]}
+    leaves = {"leaves": [{"kind": "fifo"} for _ in range(8)], "queues": [*range(8), *[7] * 8]}
+    for timed in of.timed:
+        leaves["leaves"][timed.tc] = {"kind": "etf", "delta_ns": timed.delta_ns}
     nic = {
         "fetch_ns": of.fetch_ns, "coalesce_ns": of.coalesce_ns,
         "coalesce_frames": of.coalesce_frames,
@@ -67,6 +69,14 @@ def simulated(of: Case):
         })
         for number, flow in enumerate(of.flows)
     ]  # fmt: skip
+    streams = [
+        sim.add_stream({
+            "id": str(TIMED - number), "talker": a, "listeners": [b], "tc": timed.tc,
+            "frame_bytes": timed.frame_bytes, "period_ns": timed.period_ns,
+            "offset_ns": timed.offset_ns, "advance_ns": timed.advance_ns,
+        })
+        for number, timed in enumerate(of.timed)
+    ]  # fmt: skip
     sim.set_capture(0, of.end_ns, 2_000_000)
     sim.run(of.end_ns)
     seen = sim.captured()
@@ -78,11 +88,11 @@ def simulated(of: Case):
         )
         if outbound and flow >= 0
     }
-    ends = [sim.load(load) for load in loads]
+    ends = [*map(sim.load, loads), *map(sim.stream, streams)]
     for end in ends:
         assert end["submitted"] == sum(end["verdicts"].values()) + end["pending"]
     return sfd_ps, {
-        name: sum(end["verdicts"][name] for end in ends) for name in ("no_room", "oversize")
+        name: sum(end["verdicts"][name] for end in ends) for name in ("no_room", "oversize", "late")
     }
 
 
@@ -141,3 +151,37 @@ def test_many_of_these_cases_stop_the_ring_and_many_do_not():
     for machine in machines:
         machine.run()
     assert 5 <= sum(machine.stops > 0 for machine in machines) <= 15
+
+
+# --- a class with etf
+# --------------------------------------------------------------------------------------------------
+
+
+def timed_case(seed: int) -> Case:
+    """Streams within a window of their class, beside best effort in all windows."""
+    draw = random.Random(seed)
+    windows = [
+        (draw.choice([1, 3, 5, 7]) | (2 if number == 0 else 0), draw.randint(100 * US, 300 * US))
+        for number in range(draw.randint(2, 3))
+    ]
+    windows.append((draw.choice([0, 4, 5]), MS - sum(ns for _, ns in windows)))
+    flows = [
+        Flow(tc, draw.choice([64, 100, 300, 1518]), draw.choice([5, 60, 300]) * MBPS + 33,
+             10 * MS + draw.randint(0, MS))
+        for tc in (0, 2)
+    ]  # fmt: skip
+    delta_ns, frame_bytes = draw.choice([20, 50, 150]) * US, draw.choice([100, 500, 1500])
+    timed = tuple(
+        Timed(
+            1, frame_bytes, MS, draw.randint(60 * US, windows[0][1] - 20 * US),
+            draw.randint(50 * US, 2_500 * US), delta_ns, 10,
+        )
+        for _ in range(draw.randint(1, 3))
+    )  # fmt: skip
+    flows = [flow for flow in flows if any(gates >> flow.tc & 1 for gates, _ in windows)]
+    return Case(windows, EPOCH_NS, flows, 30 * MS, 8_000, 800, 50 * US, 1, timed)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_etf_is_looked_at_as_linux_does(seed):
+    check(timed_case(seed))

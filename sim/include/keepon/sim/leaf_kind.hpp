@@ -16,6 +16,7 @@ struct LeafSetup {
 	QdiscBelow &below;
 	const LeafSpec &spec;
 	Labeller *labeller; // of frames that have no time of their users; NULL: nobody labels them
+	LeafTaker *taker;   // of what has a time; NULL: the leaf hands it on
 };
 
 /// A sort, by the name that stands in `kind`.

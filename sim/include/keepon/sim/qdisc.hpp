@@ -58,6 +58,30 @@ protected:
 	~QdiscHost() = default;
 };
 
+/// A leaf that gates take frames out of, as they may go.
+class TimedLeaf
+{
+public:
+	/// Whose turn is next, due or not; NULL: nobody's.
+	virtual TxFrame *Head() = 0;
+	/// It leaves, if it is due. One whose time has passed ends instead; NULL then, too.
+	virtual TxFrame *Take() = 0;
+
+protected:
+	~TimedLeaf() = default;
+};
+
+/// What takes frames out of leaves.
+class LeafTaker
+{
+public:
+	/// There may be something to be taken.
+	virtual void Serve() = 0;
+
+protected:
+	~LeafTaker() = default;
+};
+
 class Qdisc
 {
 public:
@@ -66,6 +90,8 @@ public:
 	virtual void Enqueue(TxFrame &frame) = 0;
 	/// The driver is free again.
 	virtual void Serve() {}
+	/// For a taker above it; NULL: it hands frames on by itself.
+	virtual TimedLeaf *Timed() { return nullptr; }
 	/// Frames that ended in it.
 	virtual std::int64_t Drops() const { return 0; }
 	virtual void AddCounters(Counters &) const {}

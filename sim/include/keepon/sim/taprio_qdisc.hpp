@@ -61,8 +61,9 @@ private:
 	std::vector<std::int64_t> next_ns_; // of each window: nothing before it is free
 };
 
-/// Gates by a timer: software mode. Frames that leave a leaf wait here for theirs.
-class TaprioGates final : public QdiscBelow
+/// Gates by a timer: software mode. Frames that leave a leaf wait here for theirs; those of etf stay
+/// in it until they go.
+class TaprioGates final : public QdiscBelow, public LeafTaker
 {
 public:
 	static constexpr std::size_t kClasses = 16;
@@ -72,12 +73,21 @@ public:
 	TaprioGates(QdiscHost &host, QdiscBelow &below, const TaprioSpec &spec);
 	virtual ~TaprioGates() = default;
 
+	/// What a class has comes from \p leaf, and goes to \p below.
+	void TakeFrom(std::size_t tc, TimedLeaf &leaf, QdiscBelow &below);
 	/// The timer of the first window is set.
 	void Start();
+	/// \return whether \p frame, which comes now, ends: no window is ever open for so long
+	bool Refuses(TxFrame &frame);
 	void HandOn(TxFrame &frame) override;
+	void Serve() override;
 	std::int64_t Waiting() const { return waiting_; }
 
 private:
+	struct Source {
+		TimedLeaf *leaf = nullptr; // NULL: `ready_`
+		QdiscBelow *below = nullptr;
+	};
 	/// What a class has from the start of a window on.
 	struct Open {
 		std::int64_t close_ns;  // end of the last window in a row in which it is open
@@ -90,16 +100,18 @@ private:
 	bool Fits(const TxFrame &frame) const;
 	bool IsOpen(const TxFrame &frame);
 	bool HasBudget(const TxFrame &frame);
+	TxFrame *Head(std::size_t tc);
+	TxFrame *TakeOut(std::size_t tc);
 	TxFrame *Next();
 	void TakeMore(const TxFrame &first);
 	bool HasRoom(const TxFrame &frame);
 	bool Take();
-	void Serve();
 
 	QdiscHost &host_;
 	QdiscBelow &below_;
 	TaprioSpec spec_;
 	std::array<std::deque<std::uint32_t>, kClasses> ready_;
+	std::array<Source, kClasses> sources_{};
 	std::deque<std::uint32_t> taken_; // for the driver (Linux, gso_skb where it had no room)
 	std::deque<std::uint32_t> other_; // behind those, of another class (skb_bad_txq)
 	std::vector<std::array<std::int64_t, kClasses>> open_ns_; // from each window on, by class
