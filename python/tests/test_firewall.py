@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from keepon.errors import EnvironmentProblemError
-from keepon.linux import firewall
+from keepon.linux import firewall, ruleset
 
 RULES = """table inet filter {
 	chain input {
@@ -271,7 +271,7 @@ def verdict(rules: list[Rule], device: str, port: int) -> str:
 def test_what_is_not_refused_lets_the_same_pass_from_both(rules: list[Rule]) -> None:
     """By following packets through the rules."""
     text = RULES % "\n\t".join(map(as_nft, rules))
-    if firewall._first_apart(text, "eth0", "rt0"):
+    if ruleset.first_apart(text, "eth0", "rt0"):
         return
     for port in (22, 80, 443):
         assert verdict(rules, "eth0", port) == verdict(rules, "rt0", port), text
@@ -284,4 +284,4 @@ def test_rules_that_always_name_both_are_never_refused(rules: list[Rule]) -> Non
         for rule in rules
     ]
     text = RULES % "\n\t".join(map(as_nft, both))
-    assert firewall._first_apart(text, "eth0", "rt0") == ""
+    assert ruleset.first_apart(text, "eth0", "rt0") == ""
