@@ -25,7 +25,8 @@ def listed(monkeypatch: pytest.MonkeyPatch, folder: Path, program: str, text: st
     """The program lists these rules; there is no other."""
     alone(monkeypatch, folder)
     (folder / "rules").write_text(text)
-    stand_in(folder / program, f'while read -r line; do echo "$line"; done <{folder}/rules')
+    lines = f"while read -r line; do printf '%s\\n' \"$line\"; done <{folder}/rules"
+    stand_in(folder / program, lines)
 
 
 def stand_in(program: Path, commands: str) -> None:
@@ -65,6 +66,22 @@ def alone(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
          'type filter hook egress devices = { "eth0", "far0" } priority 0; policy accept;'),
         ('iifname vmap { "eth0" : drop, "rt0" : accept }',
          'iifname vmap { "eth0" : drop, "rt0" : accept }'),
+        ('iifname "eth0" quota name "eth0" drop\n\tiifname "rt0" quota name "rt0" drop',
+         'iifname "eth0" quota name "eth0" drop'),
+        ('iifname "eth0" limit name "eth0" accept\n\tiifname "rt0" limit name "rt0" accept',
+         'iifname "eth0" limit name "eth0" accept'),
+        ('quota name iifname map { "eth0" : "eth0", "rt0" : "rt0" } drop',
+         'quota name iifname map { "eth0" : "eth0", "rt0" : "rt0" } drop'),
+        ('what is new "eth0" drop\n\twhat is new "rt0" drop', 'what is new "eth0" drop'),
+        ('}\n\tmap m {\n\ttype ipv4_addr : iface_index\n\telements = { 10.0.0.1 : "rt0" }',
+         '10.0.0.1 : "rt0"'),
+        ('}\n\tset s {\n\ttypeof ct helper . iifname\n\telements = { "rt0" . "eth0" }',
+         '"rt0" . "eth0"'),
+        ('log prefix "x\\" iifname "eth0" drop', 'iifname "eth0" drop'),
+        ('iifname { "w0" comment "}", "eth0" } drop comment "and"',
+         'iifname { "w0", "eth0" } drop'),
+        ('}\n\tset s {\n\ttype ifname\n\telements = { "w0" comment "a\\", "eth0" comment "b" }',
+         '"eth0"'),
     ],
 )  # fmt: skip
 def test_a_card_with_rules_of_its_own_is_refused(
@@ -97,7 +114,17 @@ def test_a_card_with_rules_of_its_own_is_refused(
         'iifname "eth0" oifname "eth0" drop\n\tiifname "eth0" oifname "rt0" drop\n\t'
         'iifname "rt0" oifname "rt0" drop\n\tiifname "rt0" oifname "eth0" drop',
         "type filter hook egress devices = { eth0, rt0 } priority 0; policy accept;",
-        '}\n\tmap m {\n\telements = { "eth0" : goto a,\n\t"rt0" : goto a,\n\t"wlan0" : goto b }',
+        'counter name "eth0"\n\tquota name "rt0" drop\n\tlimit name "eth0" drop',
+        'ct helper set "eth0"\n\tct timeout set "rt0"\n\tct expectation set "eth0"',
+        'synproxy name "eth0"\n\tmeta secmark set "rt0"\n\tct helper "eth0" accept',
+        'quota name iifname map { "eth0" : "rt0", "rt0" : "rt0" } drop',
+        'counter name tcp dport map { 80 : "eth0" }',
+        '}\n\tmap m {\n\ttype ipv4_addr : quota\n\telements = { 10.0.0.1 : "eth0" }',
+        '}\n\tmap m {\n\ttype ifname : quota\n\telements = { "eth0" : "rt0", "rt0" : "rt0" }',
+        'log prefix "on eth0, \\" drop\n\tlog prefix "eth0" drop',
+        'drop comment "as "iifname "eth0" says"',
+        '}\n\tmap m {\n\ttype ifname : verdict\n\telements = { "eth0" : goto a,\n\t"rt0" : goto a,'
+        '\n\t"wlan0" : goto b }',
     ],
 )
 def test_rules_that_count_for_both_are_none_of_its_own(
@@ -220,6 +247,34 @@ def test_what_is_quoted_is_no_condition_of_iptables(
         firewall.check_twins("eth0", "rt0")
 
 
+@pytest.mark.parametrize(
+    "rule",
+    [
+        '-A INPUT -m string --string "eth0" --algo bm -j DROP',
+        '-A INPUT -m comment --comment "of eth0, -i eth0" -j DROP',
+        "-A INPUT -m comment --comment -i -j DROP",
+        "-A INPUT -j LOG --log-prefix eth0",
+        '-A INPUT -j NFLOG --nflog-prefix "iifname \\"eth0\\" -i eth0"',
+        "-A INPUT -i eth0 -m comment --comment eth0 -j DROP\n"
+        "-A INPUT -i rt0 -m comment --comment rt0 -j DROP",
+    ],
+)
+def test_texts_of_iptables_are_no_devices(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, rule: str
+) -> None:
+    listed(monkeypatch, tmp_path, "iptables-legacy-save", f"*filter\n{rule}\nCOMMIT\n")
+    firewall.check_twins("eth0", "rt0")
+
+
+@pytest.mark.parametrize("rule", ['log prefix "a"b " drop', 'drop comment "a\n\tb"'])
+def test_a_text_whose_end_nobody_can_tell_is_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, rule: str
+) -> None:
+    listed(monkeypatch, tmp_path, "nft", RULES % rule)
+    with pytest.raises(EnvironmentProblemError, match=r"a quotation mark or a line break .* text$"):
+        firewall.check_twins("eth0", "rt0")
+
+
 def test_the_kernel_says_which_tables_it_has() -> None:
     """Of a namespace of its own, where the kernel has nftables: a list, of nothing or of names."""
     assert all(firewall._tables())
@@ -271,7 +326,7 @@ def verdict(rules: list[Rule], device: str, port: int) -> str:
 def test_what_is_not_refused_lets_the_same_pass_from_both(rules: list[Rule]) -> None:
     """By following packets through the rules."""
     text = RULES % "\n\t".join(map(as_nft, rules))
-    if ruleset.first_apart(text, "eth0", "rt0"):
+    if ruleset.first_apart(ruleset.units(text, by_nft=True), "eth0", "rt0"):
         return
     for port in (22, 80, 443):
         assert verdict(rules, "eth0", port) == verdict(rules, "rt0", port), text
@@ -284,4 +339,4 @@ def test_rules_that_always_name_both_are_never_refused(rules: list[Rule]) -> Non
         for rule in rules
     ]
     text = RULES % "\n\t".join(map(as_nft, both))
-    assert ruleset.first_apart(text, "eth0", "rt0") == ""
+    assert ruleset.first_apart(ruleset.units(text, by_nft=True), "eth0", "rt0") == ""

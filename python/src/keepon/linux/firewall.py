@@ -53,21 +53,29 @@ def check_twins(nic: str, device: str) -> None:
     Raises:
         EnvironmentProblemError: it does not; the message has the first rule. Or nobody can list it.
     """
-    for words, rules in _listings():
+    for words, listing in _listings():
+        said = " ".join(words)
+        rules = ruleset.units(listing, by_nft=words == NFT)
+        if rule := ruleset.untold(rules):
+            raise EnvironmentProblemError(
+                f"{said} has a text with a quotation mark or a line break in it, and nobody can"
+                f" tell where it ends and rules go on (`{one_line(rule, 200)}`): change that text"
+            )
         if rule := ruleset.first_apart(rules, nic, device):
             raise EnvironmentProblemError(
                 f"the firewall treats {device} otherwise than {nic}, first by `{rule}`"
-                f" ({' '.join(words)}): have rules that name one of them name both, or the same"
+                f" ({said}): have rules that name one of them name both, or the same"
                 f" for {shell_word(device)} next to them"
             )
-        if BY_KIND.search(rules):
+        if any(BY_KIND.search(rule.text) for rule in rules):
             raise EnvironmentProblemError(
-                f"the firewall has rules for kinds of devices ({' '.join(words)}), and {device} is"
+                f"the firewall has rules for kinds of devices ({said}), and {device} is"
                 f" of another than {nic}: have them by names"
             )
-        if BY_GROUP.search(rules) and (group := _group(nic)) != _group(device):
+        is_by_group = any(BY_GROUP.search(rule.text) for rule in rules)
+        if is_by_group and (group := _group(nic)) != _group(device):
             raise EnvironmentProblemError(
-                f"the firewall has rules for groups of devices ({' '.join(words)}), and {nic} is in"
+                f"the firewall has rules for groups of devices ({said}), and {nic} is in"
                 f" group {group}, {device} in {_group(device)}: ip link set dev"
                 f" {shell_word(device)} group {shell_word(group)} first"
             )

@@ -3,7 +3,7 @@
 the other.
 
 Source: nft(8), iptables-save(8); meta iifname, oifname, `-i` and `-o`, `+` and `*` behind the
-beginning of a name.
+beginning of a name. In nft's strings nothing is escaped, in those of iptables-save it is.
 """
 
 from __future__ import annotations
@@ -11,14 +11,36 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import zip_longest
+from typing import NamedTuple
 
-NFT_NAMES = re.compile(r'(!= )?("[^"]*"|\{[^}]*\})')
+STRING = re.compile(r'"([^"]*)"')
+BRACES = r'\{(?:[^}"]|"[^"]*")*\}'
+NFT_NAMES = re.compile(rf'(!= )?("[^"]*"|{BRACES})')
+DEVICE = re.compile(
+    r"(?:^| )(?:[io]if|[io]ifname|sdif|sdifname|[io]brname|ifname|iface_index|device|devices ="
+    r"|dup to)$"
+)
+"""Behind these words of nft a name is a device's; the types of sets are among them."""
+OBJECT = (
+    r"(?:(?:counter|limit|quota|synproxy) name|secmark set"
+    r"|ct (?:(?:original|reply) )?(?:expectation|helper|timeout)(?: set)?) "
+)
+OF_OBJECT = re.compile(rf"{OBJECT}$")
+"""Behind these it is what somebody called an object."""
+TO_OBJECT = re.compile(rf'{OBJECT}[^"{{]*$')
+"""Behind these a map leads to objects."""
+IPTABLES_STRING = r'"(?:[^"\\]|\\.)*"'
 IPTABLES_NAME = re.compile(
-    r'"(?:[^"\\]|\\.)*"'
-    r"|(! )?(-i|-o|--physdev-in|--physdev-out|--logical-in|--logical-out) (\S+)"
+    rf"{IPTABLES_STRING}"
+    r"|(?<!\S)(! )?(-i|-o|--physdev-in|--physdev-out|--logical-in|--logical-out) (\S+)"
+)
+NFT_SAID = re.compile(rf'log prefix "[^"]*"|(?<!\S)comment ".*"$|{BRACES}|"[^"]*"')
+"""What somebody wrote for people is no rule; the comment of a rule is its end."""
+OF_ELEMENT = re.compile(r' ?(?<!\S)comment "[^"]*"|"[^"]*"')
+IPTABLES_SAID = re.compile(
+    rf"(?<!\S)--(?:comment|log-prefix|nflog-prefix) (?:{IPTABLES_STRING}|\S+)|{IPTABLES_STRING}"
 )
 VARYING = (
-    (re.compile(r'(comment|log prefix) "(?:[^"\\]|\\.)*"'), ""),
     (re.compile(r"\{ # .*$"), "{"),
     (re.compile(r" (expires|last used) \w+"), ""),
     (re.compile(r"counter packets \d+ bytes \d+"), "counter"),
@@ -28,16 +50,37 @@ VARYING = (
 IT, ALWAYS, NEVER = "<it>", "<always>", "<never>"
 
 
-def first_apart(rules: str, nic: str, device: str) -> str:
+class Unit(NamedTuple):
+    """A rule with the chain it is in, or an element with its set or map."""
+
+    block: str
+    text: str
+    of: str = ""
+    """Types of what is in the set or map."""
+
+
+def units(listing: str, *, by_nft: bool) -> list[Unit]:
+    """What a listing has, of nft or of iptables, without what changes by itself."""
+    return list(_of_nft(listing) if by_nft else _of_iptables(listing))
+
+
+def untold(rules: list[Unit]) -> str:
+    """The first line of nft in which a string has no end: one with a quotation mark in it, as only
+    iptables makes it, or a line break.
+    """
+    return next((each.text for each in rules if each.text.count('"') % 2 and _by_nft(each)), "")
+
+
+def first_apart(rules: list[Unit], nic: str, device: str) -> str:
     """The first rule or element that one of two devices meets and not the other, in the order of
     its chain; empty if there is none.
     """
-    blocks: dict[str, list[str]] = {}
-    for block, text in _units(rules):
-        blocks.setdefault(block, []).append(text)
-    for block, texts in blocks.items():
+    blocks: dict[str, list[Unit]] = {}
+    for unit in rules:
+        blocks.setdefault(unit.block, []).append(unit)
+    for block, found in blocks.items():
         seen = [
-            [(each, text) for text in texts if NEVER not in (each := _met(text, one, other))]
+            [(each, unit.text) for unit in found if NEVER not in (each := _met(unit, one, other))]
             for one, other in ((nic, device), (device, nic))
         ]
         if _is_set(block):
@@ -48,26 +91,50 @@ def first_apart(rules: str, nic: str, device: str) -> str:
     return ""
 
 
-def _units(rules: str) -> Iterator[tuple[str, str]]:
-    """Rules with the chain they are in, and elements with their set or map. Filters of what comes
-    in by a card are met there first, be there a link on it or not.
-    """
+def _of_nft(listing: str) -> Iterator[Unit]:
+    """Filters of what comes in by a card are met there first, be there a link on it or not."""
     within: list[str] = []
-    for line in rules.splitlines():
-        text = line.strip()
-        for pattern, instead in VARYING:
-            text = pattern.sub(instead, text)
-        text = " ".join(text.split())
-        if text.startswith("*"):
-            within = [text]
-        elif text.endswith("{"):
+    of = ""
+    for line in listing.split("\n"):
+        has_elements = bool(within) and _is_set(within[-1])
+        text = (OF_ELEMENT if has_elements else NFT_SAID).sub(_unsaid, line.strip())
+        text = _lasting(text)
+        if text.endswith("{"):
             within.append(text)
+            of = ""
         elif text == "}":
             within = within[:-1]
-        elif within and _is_set(within[-1]):
-            yield from ((" ".join(within), part) for part in _parts(text))
+        elif has_elements:
+            of = text if text.startswith(("type ", "typeof ")) else of
+            yield from (Unit(" ".join(within), part, of) for part in _parts(text))
         elif "hook ingress " not in text:
-            yield " ".join(within), _quoted(text) if "hook egress " in text else text
+            yield Unit(" ".join(within), _quoted(text) if "hook egress " in text else text)
+
+
+def _of_iptables(listing: str) -> Iterator[Unit]:
+    table = "*"
+    for line in listing.split("\n"):
+        text = _lasting(IPTABLES_SAID.sub(_unsaid, line.strip()))
+        if text.startswith("*"):
+            table = text
+        else:
+            yield Unit(table, text)
+
+
+def _by_nft(unit: Unit) -> bool:
+    return not unit.block.startswith("*")
+
+
+def _unsaid(found: re.Match[str]) -> str:
+    if found[0].startswith("{"):
+        return OF_ELEMENT.sub(_unsaid, found[0])
+    return found[0] if found[0].startswith('"') else ""
+
+
+def _lasting(text: str) -> str:
+    for pattern, instead in VARYING:
+        text = pattern.sub(instead, text)
+    return " ".join(text.split())
 
 
 def _is_set(block: str) -> bool:
@@ -85,14 +152,17 @@ def _quoted(text: str) -> str:
     )
 
 
-def _met(text: str, name: str, other: str) -> str:
+def _met(unit: Unit, name: str, other: str) -> str:
     """A rule as frames of a device meet it where there is no `other`: each pattern for its name is
     the same word, and those for the other one are gone.
     """
 
     def of_nft(found: re.Match[str]) -> str:
+        before = unit.text[: found.start()]
+        if OF_OBJECT.search(before) and not found[2].startswith("{"):
+            return found[0]
         elements = _parts(found[2]) if found[2].startswith("{") else [found[2]]
-        kept = [each for element in elements for each in _element(element, name, other)]
+        kept = [each for element in elements for each in _element(element, before, name, other)]
         return found[0] if kept == elements else _condition(found[1] or "", kept)
 
     def of_iptables(found: re.Match[str]) -> str:
@@ -106,7 +176,12 @@ def _met(text: str, name: str, other: str) -> str:
         told = _condition(negated or "", [*own, IT] if its else own)
         return "" if told == ALWAYS else f"{option} {told}"
 
-    met = IPTABLES_NAME.sub(of_iptables, NFT_NAMES.sub(of_nft, text))
+    if _is_set(unit.block):
+        return ", ".join(sorted(_element(unit.text, unit.of, name, other))) or NEVER
+    if _by_nft(unit):
+        met = NFT_NAMES.sub(of_nft, unit.text)
+    else:
+        met = IPTABLES_NAME.sub(of_iptables, unit.text)
     return " ".join(re.sub(rf"((meta )?\w+ )?{ALWAYS}", "", met).split())
 
 
@@ -116,18 +191,43 @@ def _condition(negated: str, names: list[str]) -> str:
     return f"{negated}{{ {', '.join(sorted(set(names)))} }}"
 
 
-def _element(text: str, name: str, other: str) -> list[str]:
+def _element(text: str, of: str, name: str, other: str) -> list[str]:
     """An element of a set, or a name, as it is for a device where there is no `other`: one of the
-    other's own is not there, and a pattern counts for devices beside both as well.
+    other's own is not there, and a pattern counts for devices beside both as well. What has the
+    name of one of the two, and nobody knows what it is, is not the same for both.
+
+    Args:
+        of: the types of the set, or what of a rule stands before.
     """
-    quoted = re.findall(r'"([^"]*)"', text)
+    key, colon, value = text.partition(" : ")
+    quoted: list[str] = []
+    unknown = [] if _leads_elsewhere(of) else STRING.findall(value)
+    for field, is_device in _fields(key, of):
+        (quoted if is_device else unknown).extend(STRING.findall(field))
+    if any(_begins(each, "*", who) for each in unknown for who in (name, other)):
+        return [f"{text} <by {name}>"]
     if any(each == other or _plain(each) == other for each in quoted):
         return []
     its = [each for each in quoted if _begins(each, "*", name)]
     kept = [] if its and not any(each.endswith("*") for each in its) else [text]
     for each in its:
-        text = text.replace(f'"{each}"', IT)
-    return [*kept, text] if its else kept
+        key = key.replace(f'"{each}"', IT)
+    return [*kept, f"{key}{colon}{value}"] if its else kept
+
+
+def _fields(key: str, of: str) -> Iterator[tuple[str, bool]]:
+    """Each field of a key, and whether it is a device."""
+    fields = key.split(" . ")
+    types = re.sub(r" v?map$", "", of.partition(" : ")[0].strip()).split(" . ")
+    for field, its_type in zip_longest(fields, types[-len(fields) :], fillvalue=""):
+        yield field, DEVICE.search(its_type) is not None
+
+
+def _leads_elsewhere(of: str) -> bool:
+    """Whether values of a map are no devices for sure."""
+    if of.startswith(("type ", "typeof ")):
+        return DEVICE.search(of) is None
+    return TO_OBJECT.search(of) is not None
 
 
 def _begins(pattern: str, any_end: str, name: str) -> bool:
