@@ -275,6 +275,48 @@ def test_a_text_whose_end_nobody_can_tell_is_refused(
         firewall.check_twins("eth0", "rt0")
 
 
+@pytest.mark.parametrize(
+    "rule",
+    [
+        'iif & "lo" == "lo" drop',
+        'iifname & "eeee" == "eeee" drop',
+        'oifname > "a" drop',
+        'iif <= "wlan0" drop',
+        'iif "lo"-"wlan0" drop',
+        "oif != 40-50 drop",
+        'iif { "lo"-"wlan0", 90 } drop',
+        "tcp dport . iif { 22 . 40-50 } drop",
+        "jhash iif . ip saddr mod 2 0 drop",
+        "meta mark set jhash oifname mod 2",
+        "}\n\tset s {\n\ttype iface_index\n\tflags interval\n\telements = { 40-50 }",
+    ],
+)
+def test_rules_for_numbers_of_devices_are_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, rule: str
+) -> None:
+    """Also where none is listed by the name of one of the two: theirs lie between, or beside."""
+    listed(monkeypatch, tmp_path, "nft", RULES % rule)
+    with pytest.raises(EnvironmentProblemError, match=r"^the firewall asks for numbers of devices"):
+        firewall.check_twins("eth0", "rt0")
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "iif 40 drop",
+        "iif != { 40, 41 } tcp dport 1-1023 drop",
+        'iifname "br-lan" ip saddr & 255.0.0.0 == 10.0.0.0 drop',
+        'iifname . tcp dport { "br-lan" . 1-1023 } drop',
+        "jhash ip saddr mod 2 0 iif 40 drop",
+    ],
+)
+def test_numbers_of_something_else_are_not(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, rule: str
+) -> None:
+    listed(monkeypatch, tmp_path, "nft", RULES % rule)
+    firewall.check_twins("eth0", "rt0")
+
+
 def test_the_kernel_says_which_tables_it_has() -> None:
     """Of a namespace of its own, where the kernel has nftables: a list, of nothing or of names."""
     assert all(firewall._tables())

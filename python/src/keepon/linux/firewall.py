@@ -54,31 +54,41 @@ def check_twins(nic: str, device: str) -> None:
         EnvironmentProblemError: it does not; the message has the first rule. Or nobody can list it.
     """
     for words, listing in _listings():
-        said = " ".join(words)
         rules = ruleset.units(listing, by_nft=words == NFT)
-        if rule := ruleset.untold(rules):
-            raise EnvironmentProblemError(
-                f"{said} has a text with a quotation mark or a line break in it, and nobody can"
-                f" tell where it ends and rules go on (`{one_line(rule, 200)}`): change that text"
-            )
-        if rule := ruleset.first_apart(rules, nic, device):
-            raise EnvironmentProblemError(
-                f"the firewall treats {device} otherwise than {nic}, first by `{rule}`"
-                f" ({said}): have rules that name one of them name both, or the same"
-                f" for {shell_word(device)} next to them"
-            )
-        if any(BY_KIND.search(rule.text) for rule in rules):
-            raise EnvironmentProblemError(
-                f"the firewall has rules for kinds of devices ({said}), and {device} is"
-                f" of another than {nic}: have them by names"
-            )
-        is_by_group = any(BY_GROUP.search(rule.text) for rule in rules)
-        if is_by_group and (group := _group(nic)) != _group(device):
-            raise EnvironmentProblemError(
-                f"the firewall has rules for groups of devices ({said}), and {nic} is in"
-                f" group {group}, {device} in {_group(device)}: ip link set dev"
-                f" {shell_word(device)} group {shell_word(group)} first"
-            )
+        for problem in _otherwise(rules, " ".join(words), nic, device):
+            raise EnvironmentProblemError(problem)
+
+
+def _otherwise(rules: list[ruleset.Unit], said: str, nic: str, device: str) -> Iterator[str]:
+    """What `said` lists that is otherwise for the device than for the card, or may be."""
+    if rule := ruleset.untold(rules):
+        yield (
+            f"{said} has a text with a quotation mark or a line break in it, and nobody can tell"
+            f" where it ends and rules go on (`{one_line(rule, 200)}`): change that text"
+        )
+    if rule := ruleset.by_number(rules):
+        yield (
+            f"the firewall asks for numbers of devices or parts of their names (`{rule}`, {said}),"
+            f" and {device} has others than {nic}: have it ask for whole names"
+        )
+    if rule := ruleset.first_apart(rules, nic, device):
+        yield (
+            f"the firewall treats {device} otherwise than {nic}, first by `{rule}` ({said}): have"
+            f" rules that name one of them name both, or the same for {shell_word(device)} next to"
+            " them"
+        )
+    if any(BY_KIND.search(rule.text) for rule in rules):
+        yield (
+            f"the firewall has rules for kinds of devices ({said}), and {device} is of another than"
+            f" {nic}: have them by names"
+        )
+    is_by_group = any(BY_GROUP.search(rule.text) for rule in rules)
+    if is_by_group and (group := _group(nic)) != _group(device):
+        yield (
+            f"the firewall has rules for groups of devices ({said}), and {nic} is in group {group},"
+            f" {device} in {_group(device)}: ip link set dev {shell_word(device)} group"
+            f" {shell_word(group)} first"
+        )
 
 
 def _listings() -> Iterator[tuple[tuple[str, ...], str]]:

@@ -21,6 +21,12 @@ DEVICE = re.compile(
     r"|dup to)$"
 )
 """Behind these words of nft a name is a device's; the types of sets are among them."""
+A_DEVICE = r"\b(?:[io]if|[io]ifname|sdif|sdifname)\b"
+BY_NUMBER = re.compile(
+    rf'{A_DEVICE} (?:[&|^<>]|(?:!= )?(?:"[^"]*"|\w+)-)|\bjhash (?:(?!\bmod\b).)*{A_DEVICE}'
+)
+"""Masks, shifts, what is greater or less, from one to another, sums of a hash."""
+RANGE = re.compile(r'(?:"[^"]*"|\w+)[-/]')
 OBJECT = (
     r"(?:(?:counter|limit|quota|synproxy) name|secmark set"
     r"|ct (?:(?:original|reply) )?(?:expectation|helper|timeout)(?: set)?) "
@@ -69,6 +75,27 @@ def untold(rules: list[Unit]) -> str:
     iptables makes it, or a line break.
     """
     return next((each.text for each in rules if each.text.count('"') % 2 and _by_nft(each)), "")
+
+
+def by_number(rules: list[Unit]) -> str:
+    """The first rule or element of nft that hangs on the number of a device, or on a part of its
+    name; one number alone is of another device, as those of both are listed by their names.
+    """
+    for unit in filter(_by_nft, rules):
+        if _is_set(unit.block):
+            keys = [(unit.text, unit.of)]
+        elif BY_NUMBER.search(unit.text):
+            return unit.text
+        else:
+            keys = [
+                (element, unit.text[: found.start()])
+                for found in NFT_NAMES.finditer(unit.text)
+                for element in _parts(found[2])
+            ]
+        for key, of in keys:
+            if any(is_device and RANGE.match(field) for field, is_device in _fields(key, of)):
+                return unit.text
+    return ""
 
 
 def first_apart(rules: list[Unit], nic: str, device: str) -> str:
