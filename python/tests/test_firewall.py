@@ -64,6 +64,16 @@ def alone(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
          'iifname { "eth0", "w0" } oifname { "rt0", "x" } drop'),
         ('type filter hook egress devices = { eth0, far0 } priority 0; policy accept;',
          'type filter hook egress devices = { "eth0", "far0" } priority 0; policy accept;'),
+        ('}\n\tflowtable f {\n\thook ingress priority filter\n\tdevices = { eth0, wlan0 }',
+         'devices = { "eth0", "wlan0" }'),
+        ('}\n\tflowtable f {\n\thook ingress priority filter\n\tdevices = { "rt0" }',
+         'devices = { "rt0" }'),
+        ('type filter hook ingress devices = { eth0, rt0 } priority 0; policy accept;\n'
+         '\tiifname "rt0" tcp dport 22 drop', 'iifname "rt0" tcp dport 22 drop'),
+        ('type filter hook ingress device "eth0" priority 0; policy accept;\n'
+         '\t}\n\tchain other {\n\tiifname "eth0" drop', 'iifname "eth0" drop'),
+        ('type filter hook ingress device "wlan0" priority 0; policy accept;\n\tdup to "eth0"',
+         'dup to "eth0"'),
         ('iifname vmap { "eth0" : drop, "rt0" : accept }',
          'iifname vmap { "eth0" : drop, "rt0" : accept }'),
         ('iifname "eth0" quota name "eth0" drop\n\tiifname "rt0" quota name "rt0" drop',
@@ -110,6 +120,12 @@ def test_a_card_with_rules_of_its_own_is_refused(
         'type filter hook ingress device "eth0" priority 0; policy accept;',
         'iifname "eth0" quota over 9 mbytes used 3 mbytes drop\n\t'
         'iifname "rt0" quota over 9 mbytes used 0 bytes drop',
+        'type filter hook ingress device "eth0" priority 0; policy drop;\n\tiifname "eth0" accept',
+        'type filter hook ingress device "wlan0" priority 0; policy drop;\n\tiifname "rt0" drop',
+        "type filter hook ingress devices = { eth0, rt0 } priority 0; policy accept;\n"
+        '\tudp dport 9 drop\n\tiifname { "eth0", "rt0" } tcp dport 9 drop',
+        'type filter hook ingress device "*" priority 0; policy accept;\n\tudp dport 9 drop',
+        "}\n\tflowtable f {\n\thook ingress priority filter\n\tdevices = { rt0, eth0, wlan0 }",
         'iifname != { "eth0", "rt0" } drop',
         'iifname "eth0" oifname "eth0" drop\n\tiifname "eth0" oifname "rt0" drop\n\t'
         'iifname "rt0" oifname "rt0" drop\n\tiifname "rt0" oifname "eth0" drop',
@@ -315,6 +331,28 @@ def test_numbers_of_something_else_are_not(
 ) -> None:
     listed(monkeypatch, tmp_path, "nft", RULES % rule)
     firewall.check_twins("eth0", "rt0")
+
+
+@pytest.mark.parametrize(
+    ("devices", "rule"),
+    [
+        ('device "rt0"', "udp dport 9 drop"),
+        ('device "rt*"', "udp dport 9 drop"),
+        ("devices = { rt0, wlan0 }", ""),
+        ('devices = { "rt0", "wlan0" }', ""),
+        ("devices = { eth0, rt0 }", "limit rate over 9/second drop"),
+        ("devices = { eth0, rt0 }", 'dup to "wlan0"'),
+        ('device "*"', "jump other"),
+    ],
+)
+def test_a_chain_at_the_ingress_of_the_link_is_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, devices: str, rule: str
+) -> None:
+    """What comes in by the card alone does not meet it, or would not twice."""
+    hook = f"type filter hook ingress {devices} priority 0; policy drop;\n\t{rule}"
+    listed(monkeypatch, tmp_path, "nft", RULES % hook)
+    with pytest.raises(EnvironmentProblemError, match=r"what comes in by rt0 .* take rt0 out"):
+        firewall.check_twins("eth0", "rt0")
 
 
 def test_the_kernel_says_which_tables_it_has() -> None:

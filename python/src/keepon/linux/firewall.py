@@ -71,6 +71,12 @@ def _otherwise(rules: list[ruleset.Unit], said: str, nic: str, device: str) -> I
             f"the firewall asks for numbers of devices or parts of their names (`{rule}`, {said}),"
             f" and {device} has others than {nic}: have it ask for whole names"
         )
+    if rule := ruleset.twice(rules, nic, device):
+        yield (
+            f"the firewall has a chain for what comes in by {device} (`{rule}`, {said}), which by"
+            f" {nic} would not come to it, or come once: take {device} out of that, as what comes"
+            f" by it has been by the chains of {nic} before"
+        )
     if rule := ruleset.first_apart(rules, nic, device):
         yield (
             f"the firewall treats {device} otherwise than {nic}, first by `{rule}` ({said}): have"

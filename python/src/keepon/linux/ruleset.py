@@ -27,6 +27,14 @@ BY_NUMBER = re.compile(
 )
 """Masks, shifts, what is greater or less, from one to another, sums of a hash."""
 RANGE = re.compile(r'(?:"[^"]*"|\w+)[-/]')
+HOOKED = re.compile(r"(?:type \w+ hook (?:ingress|egress) )?devices = \{")
+"""Chains and flowtables with a list of devices."""
+INGRESS = "hook ingress "
+NOT_TWICE = re.compile(
+    r"\b(?:add|delete|dup|fwd|goto|jump|limit|numgen|queue|quota|set|synproxy|update|vmap)\b"
+)
+"""What a packet may meet otherwise the second time, or leads to it."""
+SENDING = re.compile(r"\b(?:dup|fwd) ")
 OBJECT = (
     r"(?:(?:counter|limit|quota|synproxy) name|secmark set"
     r"|ct (?:(?:original|reply) )?(?:expectation|helper|timeout)(?: set)?) "
@@ -62,7 +70,7 @@ class Unit(NamedTuple):
     block: str
     text: str
     of: str = ""
-    """Types of what is in the set or map."""
+    """Types of what is in the set or map; the line of a chain that hooks it to ingress."""
 
 
 def units(listing: str, *, by_nft: bool) -> list[Unit]:
@@ -98,12 +106,25 @@ def by_number(rules: list[Unit]) -> str:
     return ""
 
 
+def twice(rules: list[Unit], nic: str, link: str) -> str:
+    """The first chain at the ingress of a card's link that frames of the card alone do not meet, or
+    not twice: those of the link meet the card's ingress, and then the link's.
+    """
+    for unit in rules:
+        if _is_at(unit, link) and (not _is_at(unit, nic) or NOT_TWICE.search(unit.text)):
+            return unit.of
+    return ""
+
+
 def first_apart(rules: list[Unit], nic: str, device: str) -> str:
     """The first rule or element that one of two devices meets and not the other, in the order of
-    its chain; empty if there is none.
+    its chain; empty if there is none. A chain at the ingress of the card is met there, be there a
+    link on it or not, and none for others than the two is met, except by what it sends.
     """
     blocks: dict[str, list[Unit]] = {}
     for unit in rules:
+        if INGRESS in unit.of and not _is_at(unit, device) and not SENDING.search(unit.text):
+            continue
         blocks.setdefault(unit.block, []).append(unit)
     for block, found in blocks.items():
         seen = [
@@ -119,7 +140,6 @@ def first_apart(rules: list[Unit], nic: str, device: str) -> str:
 
 
 def _of_nft(listing: str) -> Iterator[Unit]:
-    """Filters of what comes in by a card are met there first, be there a link on it or not."""
     within: list[str] = []
     of = ""
     for line in listing.split("\n"):
@@ -131,11 +151,19 @@ def _of_nft(listing: str) -> Iterator[Unit]:
             of = ""
         elif text == "}":
             within = within[:-1]
+            of = ""
         elif has_elements:
             of = text if text.startswith(("type ", "typeof ")) else of
             yield from (Unit(" ".join(within), part, of) for part in _parts(text))
-        elif "hook ingress " not in text:
-            yield Unit(" ".join(within), _quoted(text) if "hook egress " in text else text)
+        else:
+            text = _quoted(text) if HOOKED.match(text) else text
+            of = text if text.startswith("type ") and INGRESS in text else of
+            yield Unit(" ".join(within), text, of)
+
+
+def _is_at(unit: Unit, name: str) -> bool:
+    """Whether it is of a chain at the ingress of a device."""
+    return INGRESS in unit.of and any(_begins(e, "*", name) for e in STRING.findall(unit.of))
 
 
 def _of_iptables(listing: str) -> Iterator[Unit]:
@@ -226,6 +254,8 @@ def _element(text: str, of: str, name: str, other: str) -> list[str]:
     Args:
         of: the types of the set, or what of a rule stands before.
     """
+    if '"' not in text:
+        return [text]
     key, colon, value = text.partition(" : ")
     quoted: list[str] = []
     unknown = [] if _leads_elsewhere(of) else STRING.findall(value)
