@@ -74,6 +74,9 @@ def alone(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
          '\t}\n\tchain other {\n\tiifname "eth0" drop', 'iifname "eth0" drop'),
         ('type filter hook ingress device "wlan0" priority 0; policy accept;\n\tdup to "eth0"',
          'dup to "eth0"'),
+        ('dup to 10.0.0.9 device ip saddr map { 10.0.0.1 : "eth0" }',
+         'dup to 10.0.0.9 device ip saddr map { 10.0.0.1 : "eth0" }'),
+        ('iifname "eth0" fwd to "wlan0"', 'iifname "eth0" fwd to "wlan0"'),
         ('iifname vmap { "eth0" : drop, "rt0" : accept }',
          'iifname vmap { "eth0" : drop, "rt0" : accept }'),
         ('iifname "eth0" quota name "eth0" drop\n\tiifname "rt0" quota name "rt0" drop',
@@ -353,6 +356,45 @@ def test_a_chain_at_the_ingress_of_the_link_is_refused(
     listed(monkeypatch, tmp_path, "nft", RULES % hook)
     with pytest.raises(EnvironmentProblemError, match=r"what comes in by rt0 .* take rt0 out"):
         firewall.check_twins("eth0", "rt0")
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        'fwd to "eth0"\n\tfwd to "rt0"',
+        'fwd ip to 10.0.0.9 device "eth0"',
+        'fwd to ip saddr map { 10.0.0.1 : "eth0" }',
+        'type filter hook ingress device "wlan0" priority 0; policy accept;\n\tfwd to "eth0"',
+    ],
+)
+def test_a_rule_that_forwards_to_the_card_is_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, rule: str
+) -> None:
+    """And its twin behind it would never be met; one for the link alone is as it is meant."""
+    listed(monkeypatch, tmp_path, "nft", RULES % rule)
+    with pytest.raises(EnvironmentProblemError, match=r"^the firewall forwards packets to eth0"):
+        firewall.check_twins("eth0", "rt0")
+    listed(monkeypatch, tmp_path, "nft", RULES % rule.replace("eth0", "rt0"))
+    firewall.check_twins("eth0", "rt0")
+
+
+def test_copies_go_by_the_link_as_they_go_by_the_card(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Each rule sends one, and the packet goes on: the next one sends one as well."""
+    tee = "-A PREROUTING -p icmp -j TEE --gateway 10.0.0.9 --oif %s\n"
+    dup = 'icmp type echo-request dup to 10.0.0.9 device "%s"\n\t'
+    for program, rules, rule in (
+        ("iptables-legacy-save", "*mangle\n%sCOMMIT\n", tee),
+        ("nft", RULES, dup),
+        ("nft", RULES, dup.replace('"', "")),  # as nft lists that of iptables
+    ):
+        listed(monkeypatch, tmp_path, program, rules % rule % "eth0")
+        with pytest.raises(EnvironmentProblemError, match=r"10\.0\.0\.9 .* next to them$"):
+            firewall.check_twins("eth0", "rt0")
+        listed(monkeypatch, tmp_path, program, rules % (rule % "eth0" + rule % "rt0"))
+        firewall.check_twins("eth0", "rt0")
+        (tmp_path / program).unlink()
 
 
 def test_the_kernel_says_which_tables_it_has() -> None:

@@ -77,6 +77,11 @@ def _otherwise(rules: list[ruleset.Unit], said: str, nic: str, device: str) -> I
             f" {nic} would not come to it, or come once: take {device} out of that, as what comes"
             f" by it has been by the chains of {nic} before"
         )
+    if rule := ruleset.forwarded(rules, nic):
+        yield (
+            f"the firewall forwards packets to {nic} (`{rule}`, {said}), which sends none while"
+            f" {device} is up: have it forward them to {device}, or delete the rule"
+        )
     if rule := ruleset.first_apart(rules, nic, device):
         yield (
             f"the firewall treats {device} otherwise than {nic}, first by `{rule}` ({said}): have"

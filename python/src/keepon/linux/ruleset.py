@@ -29,12 +29,14 @@ BY_NUMBER = re.compile(
 RANGE = re.compile(r'(?:"[^"]*"|\w+)[-/]')
 HOOKED = re.compile(r"(?:type \w+ hook (?:ingress|egress) )?devices = \{")
 """Chains and flowtables with a list of devices."""
+OF_TEE = re.compile(r'(?<=\bdup to )(\S+) device ([^\s"{]+)$')
 INGRESS = "hook ingress "
 NOT_TWICE = re.compile(
     r"\b(?:add|delete|dup|fwd|goto|jump|limit|numgen|queue|quota|set|synproxy|update|vmap)\b"
 )
 """What a packet may meet otherwise the second time, or leads to it."""
 SENDING = re.compile(r"\b(?:dup|fwd) ")
+FORWARDING = re.compile(r"\bfwd (?:ip6? )?to ")
 OBJECT = (
     r"(?:(?:counter|limit|quota|synproxy) name|secmark set"
     r"|ct (?:(?:original|reply) )?(?:expectation|helper|timeout)(?: set)?) "
@@ -46,7 +48,7 @@ TO_OBJECT = re.compile(rf'{OBJECT}[^"{{]*$')
 IPTABLES_STRING = r'"(?:[^"\\]|\\.)*"'
 IPTABLES_NAME = re.compile(
     rf"{IPTABLES_STRING}"
-    r"|(?<!\S)(! )?(-i|-o|--physdev-in|--physdev-out|--logical-in|--logical-out) (\S+)"
+    r"|(?<!\S)(! )?(-i|-o|--oif|--physdev-in|--physdev-out|--logical-in|--logical-out) (\S+)"
 )
 NFT_SAID = re.compile(rf'log prefix "[^"]*"|(?<!\S)comment ".*"$|{BRACES}|"[^"]*"')
 """What somebody wrote for people is no rule; the comment of a rule is its end."""
@@ -116,6 +118,18 @@ def twice(rules: list[Unit], nic: str, link: str) -> str:
     return ""
 
 
+def forwarded(rules: list[Unit], nic: str) -> str:
+    """The first rule that gives packets to a card to send: such a rule is the last they meet, so
+    that none for the link next to it would be met.
+    """
+    for unit in filter(_by_nft, rules):
+        if found := FORWARDING.search(unit.text):
+            names = STRING.findall(unit.text[found.end() :])
+            if any(_begins(each, "*", nic) for each in names):
+                return unit.text
+    return ""
+
+
 def first_apart(rules: list[Unit], nic: str, device: str) -> str:
     """The first rule or element that one of two devices meets and not the other, in the order of
     its chain; empty if there is none. A chain at the ingress of the card is met there, be there a
@@ -156,7 +170,7 @@ def _of_nft(listing: str) -> Iterator[Unit]:
             of = text if text.startswith(("type ", "typeof ")) else of
             yield from (Unit(" ".join(within), part, of) for part in _parts(text))
         else:
-            text = _quoted(text) if HOOKED.match(text) else text
+            text = _quoted(text)
             of = text if text.startswith("type ") and INGRESS in text else of
             yield Unit(" ".join(within), text, of)
 
@@ -201,10 +215,13 @@ def _parts(text: str) -> list[str]:
 
 
 def _quoted(text: str) -> str:
-    """Devices of a chain as other names are: nft lists several of them without quotes."""
-    return re.sub(
-        r"\{([^}\"]*)\}", lambda found: "{" + re.sub(r"[^\s,]+", r'"\g<0>"', found[1]) + "}", text
-    )
+    """Devices as other names are: nft lists several of a chain without quotes, and the one of
+    iptables' TEE.
+    """
+    if HOOKED.match(text):
+        of_list = re.compile(r"(?<=\{)[^}\"]*(?=\})")
+        return of_list.sub(lambda found: re.sub(r"[^\s,]+", r'"\g<0>"', found[0]), text)
+    return OF_TEE.sub(r'\1 device "\2"', text)
 
 
 def _met(unit: Unit, name: str, other: str) -> str:
@@ -215,6 +232,8 @@ def _met(unit: Unit, name: str, other: str) -> str:
     def of_nft(found: re.Match[str]) -> str:
         before = unit.text[: found.start()]
         if OF_OBJECT.search(before) and not found[2].startswith("{"):
+            return found[0]
+        if FORWARDING.search(before):  # to the link is as well, by whatever they came
             return found[0]
         elements = _parts(found[2]) if found[2].startswith("{") else [found[2]]
         kept = [each for element in elements for each in _element(element, before, name, other)]
