@@ -397,6 +397,56 @@ def test_copies_go_by_the_link_as_they_go_by_the_card(
         (tmp_path / program).unlink()
 
 
+INGRESS = 'type filter hook ingress device "eth0" priority 0; policy accept;'
+
+
+@pytest.mark.parametrize(
+    ("program", "rule"),
+    [
+        ("nft", "fib daddr . iif type != { local, broadcast, multicast } drop"),
+        ("nft", "fib saddr . mark . iif type local drop"),
+        ("nft", "fib daddr . oif type local drop"),
+        ("nft", "fib daddr . oif oif missing drop"),
+        ("nft", f"{INGRESS}\n\tfib saddr . iif oif missing drop"),
+        ("nft", f"fib saddr . iif oif missing drop\n\t}}\n\tchain other {{\n\t{INGRESS}"),
+        ("nft", "iifname vmap { lo : accept } fib saddr . iif type vmap { local : drop }"),
+        ("iptables-legacy-save", "-A INPUT -m addrtype --dst-type LOCAL --limit-iface-in -j DROP"),
+        ("iptables-legacy-save", "-A OUTPUT -m addrtype --src-type LOCAL --limit-iface-out"),
+        ("iptables-legacy-save", "-A PREROUTING -m rpfilter --accept-local --invert -j DROP"),
+    ],
+)
+def test_what_asks_for_addresses_of_one_device_is_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, program: str, rule: str
+) -> None:
+    """Those of the link are the card's first: packets for it would be dropped."""
+    listed(monkeypatch, tmp_path, program, RULES % rule if program == "nft" else f"*raw\n{rule}\n")
+    with pytest.raises(EnvironmentProblemError, match=r"asks what an address is to one device"):
+        firewall.check_twins("eth0", "rt0")
+
+
+@pytest.mark.parametrize(
+    ("program", "rule"),
+    [
+        ("nft", "fib daddr type local accept"),
+        ("nft", "fib saddr . mark . iif oif missing drop"),
+        ("nft", "fib saddr . iif oif 0 drop\n\tfib saddr oif != 0 accept"),
+        ("nft", "fib saddr . iif check missing drop"),
+        ("nft", f"{INGRESS}\n\tfib saddr oif missing drop"),
+        ("nft", f"fib saddr . iif oif missing drop\n\t}}\n}}\ntable netdev t {{\n{INGRESS}"),
+        ("nft", 'fib saddr oifname "eth0" accept\n\tfib saddr oifname "rt0" accept'),
+        ("iptables-legacy-save", "-A INPUT -m addrtype --dst-type LOCAL -j DROP"),
+        ("iptables-legacy-save", "-A PREROUTING -m rpfilter --validmark --invert -j DROP"),
+        ("iptables-legacy-save", "-A PREROUTING -m rpfilter --loose --accept-local --invert"),
+    ],
+)
+def test_what_asks_for_routes_or_for_all_devices_is_not(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, program: str, rule: str
+) -> None:
+    """firewalld and Docker have such rules."""
+    listed(monkeypatch, tmp_path, program, RULES % rule if program == "nft" else f"*raw\n{rule}\n")
+    firewall.check_twins("eth0", "rt0")
+
+
 def test_the_kernel_says_which_tables_it_has() -> None:
     """Of a namespace of its own, where the kernel has nftables: a list, of nothing or of names."""
     assert all(firewall._tables())

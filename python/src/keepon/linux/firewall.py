@@ -71,6 +71,12 @@ def _otherwise(rules: list[ruleset.Unit], said: str, nic: str, device: str) -> I
             f"the firewall asks for numbers of devices or parts of their names (`{rule}`, {said}),"
             f" and {device} has others than {nic}: have it ask for whole names"
         )
+    if rule := ruleset.of_one_device(rules):
+        yield (
+            f"the firewall asks what an address is to one device (`{rule}`, {said}), and Linux"
+            f" answers otherwise for {device} than for {nic}: have it ask for all of them, without"
+            " `. iif` or `. oif`, --limit-iface-in, --limit-iface-out or --accept-local"
+        )
     if rule := ruleset.twice(rules, nic, device):
         yield (
             f"the firewall has a chain for what comes in by {device} (`{rule}`, {said}), which by"

@@ -37,6 +37,11 @@ NOT_TWICE = re.compile(
 """What a packet may meet otherwise the second time, or leads to it."""
 SENDING = re.compile(r"\b(?:dup|fwd) ")
 FORWARDING = re.compile(r"\bfwd (?:ip6? )?to ")
+FIB = re.compile(r"\bfib (\w+(?: \. \w+)*) (type|oifname|oif|check)\b")
+OF_ONE_DEVICE = re.compile(
+    r"(?<!\S)--limit-iface-(?:in|out)(?!\S)|(?<!\S)-m rpfilter (?!.*--loose).*--accept-local(?!\S)"
+)
+"""What asks for own addresses of one device, in iptables."""
 OBJECT = (
     r"(?:(?:counter|limit|quota|synproxy) name|secmark set"
     r"|ct (?:(?:original|reply) )?(?:expectation|helper|timeout)(?: set)?) "
@@ -108,6 +113,24 @@ def by_number(rules: list[Unit]) -> str:
     return ""
 
 
+def of_one_device(rules: list[Unit]) -> str:
+    """The first rule that asks what an address is to one device: Linux knows each address that the
+    link has of the card as the card's first (inet_dev_addr_type(), rpfilter_lookup_reverse()).
+
+    Whether a source is reached by the device that a packet came in by is the same for both, as
+    routes are; but not for one that is at the ingress of the card yet.
+    """
+    at_ingress = {_table(each) for each in rules if INGRESS in each.of}
+    for unit in rules:
+        if not _by_nft(unit) and OF_ONE_DEVICE.search(unit.text):
+            return unit.text
+        for by, asked in FIB.findall(unit.text) if _by_nft(unit) else []:
+            devices = {"iif", "oif"} & set(by.split(" . "))
+            if devices and (asked == "type" or "oif" in devices or _table(unit) in at_ingress):
+                return unit.text
+    return ""
+
+
 def twice(rules: list[Unit], nic: str, link: str) -> str:
     """The first chain at the ingress of a card's link that frames of the card alone do not meet, or
     not twice: those of the link meet the card's ingress, and then the link's.
@@ -173,6 +196,10 @@ def _of_nft(listing: str) -> Iterator[Unit]:
             text = _quoted(text)
             of = text if text.startswith("type ") and INGRESS in text else of
             yield Unit(" ".join(within), text, of)
+
+
+def _table(unit: Unit) -> str:
+    return unit.block.partition(" {")[0]
 
 
 def _is_at(unit: Unit, name: str) -> bool:
