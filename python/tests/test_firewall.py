@@ -447,6 +447,41 @@ def test_what_asks_for_routes_or_for_all_devices_is_not(
     firewall.check_twins("eth0", "rt0")
 
 
+SET = "create x hash:net,iface family inet hashsize 1024 timeout 30 counters comment\n"
+
+
+@pytest.mark.parametrize(
+    ("elements", "first"),
+    [
+        ("", ""),
+        ('add x 10.0.0.0/24,eth0 timeout 9 packets 1 bytes 60 comment "a, rt0"\n'
+         "add x 10.0.0.0/24,rt0 timeout 30 packets 0 bytes 0", ""),
+        ("add x 10.0.0.0/24,wlan0\nadd x 10.0.0.0/24,et\nadd x 0.0.0.0/0,eth01", ""),
+        ("create y hash:net\nadd y 10.0.0.0/24,eth0", ""),
+        ("add x 10.0.0.0/24,eth0", '10.0.0.0/24 . "eth0"'),
+        ("add x 10.0.0.0/24,eth0\nadd x 10.0.0.0/24,rt0 nomatch", '10.0.0.0/24 . "eth0"'),
+        ("add x 10.0.0.0/24,eth0\nadd x 10.0.0.0/24,physdev:rt0", '10.0.0.0/24 . "eth0"'),
+        ("add x 10.0.0.0/24,et wildcard", '10.0.0.0/24 wildcard . "et*"'),
+        ("add x fd00::/64,rt0", 'fd00::/64 . "rt0"'),
+    ],
+)  # fmt: skip
+def test_devices_in_sets_of_ipset_are_compared_too(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, elements: str, first: str
+) -> None:
+    """A rule names the set, and not the devices in it."""
+    rule = "-A INPUT -m set --match-set x src,src -j DROP"
+    listed(monkeypatch, tmp_path, "iptables-legacy-save", f"*filter\n{rule}\nCOMMIT\n")
+    with pytest.raises(EnvironmentProblemError, match=r"sets of ipset, .* apt install ipset$"):
+        firewall.check_twins("eth0", "rt0")
+    stand_in(tmp_path / "ipset", f"echo '{SET}{elements}'")
+    if not first:
+        firewall.check_twins("eth0", "rt0")
+        return
+    with pytest.raises(EnvironmentProblemError) as caught:
+        firewall.check_twins("eth0", "rt0")
+    assert f"first by `{first}` (ipset save): have" in str(caught.value)
+
+
 def test_the_kernel_says_which_tables_it_has() -> None:
     """Of a namespace of its own, where the kernel has nftables: a list, of nothing or of names."""
     assert all(firewall._tables())
@@ -498,7 +533,7 @@ def verdict(rules: list[Rule], device: str, port: int) -> str:
 def test_what_is_not_refused_lets_the_same_pass_from_both(rules: list[Rule]) -> None:
     """By following packets through the rules."""
     text = RULES % "\n\t".join(map(as_nft, rules))
-    if ruleset.first_apart(ruleset.units(text, by_nft=True), "eth0", "rt0"):
+    if ruleset.first_apart(ruleset.units(text, "nft"), "eth0", "rt0"):
         return
     for port in (22, 80, 443):
         assert verdict(rules, "eth0", port) == verdict(rules, "rt0", port), text
@@ -511,4 +546,4 @@ def test_rules_that_always_name_both_are_never_refused(rules: list[Rule]) -> Non
         for rule in rules
     ]
     text = RULES % "\n\t".join(map(as_nft, both))
-    assert ruleset.first_apart(ruleset.units(text, by_nft=True), "eth0", "rt0") == ""
+    assert ruleset.first_apart(ruleset.units(text, "nft"), "eth0", "rt0") == ""

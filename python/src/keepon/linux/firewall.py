@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Rules of a firewall that name a card: what goes by another device passes them by.
 
-Source: nft(8) `list ruleset`, iptables-save(8); meta iifname, oifname, iifgroup and oifgroup, `-i`
-and `-o`, `+` and `*` behind the beginning of a name; linux/netfilter/nf_tables.h for whether there
-are tables at all.
+Source: nft(8) `list ruleset`, iptables-save(8), ipset(8); meta iifgroup and oifgroup;
+linux/netfilter/nf_tables.h for whether there are tables at all.
 """
 
 from __future__ import annotations
@@ -35,6 +34,9 @@ LEGACY = {
     "arptables-legacy-save": "/proc/net/arp_tables_names",
 }
 """What lists tables of its own, and where the kernel says whether there are any."""
+IPSET = ("ipset", "save")
+BY_SET = "--match-set "
+"""Sets of ipset can have devices in them, which no rule names."""
 ADMINISTRATORS_PATH = "/usr/local/sbin:/usr/sbin:/sbin"
 """Where these programs are, also for whom PATH does not lead there: su without a dash, cron."""
 TIMEOUT_S = 30
@@ -54,7 +56,7 @@ def check_twins(nic: str, device: str) -> None:
         EnvironmentProblemError: it does not; the message has the first rule. Or nobody can list it.
     """
     for words, listing in _listings():
-        rules = ruleset.units(listing, by_nft=words == NFT)
+        rules = ruleset.units(listing, words[0])
         for problem in _otherwise(rules, " ".join(words), nic, device):
             raise EnvironmentProblemError(problem)
 
@@ -109,6 +111,25 @@ def _otherwise(rules: list[ruleset.Unit], said: str, nic: str, device: str) -> I
 
 
 def _listings() -> Iterator[tuple[tuple[str, ...], str]]:
+    """All rules there are, and the sets of ipset that they ask, by what lists them.
+
+    Raises:
+        EnvironmentProblemError: there are some that no program here lists.
+    """
+    has_sets = False
+    for words, listing in _listings_of_rules():
+        has_sets |= words != NFT and BY_SET in listing
+        yield words, listing
+    if has_sets and not _found(IPSET[0]):
+        raise EnvironmentProblemError(
+            f"the firewall has rules that ask sets of ipset, and there is no {IPSET[0]} to tell"
+            " whether there are devices in them: apt install ipset"
+        )
+    if has_sets:
+        yield IPSET, _listed(IPSET)
+
+
+def _listings_of_rules() -> Iterator[tuple[tuple[str, ...], str]]:
     """All rules there are, by what lists them.
 
     Raises:

@@ -2,8 +2,8 @@
 """What the listing of a firewall says of two devices: the first rule that one of them meets and not
 the other.
 
-Source: nft(8), iptables-save(8); meta iifname, oifname, `-i` and `-o`, `+` and `*` behind the
-beginning of a name. In nft's strings nothing is escaped, in those of iptables-save it is.
+Source: nft(8), iptables-save(8), ipset(8); meta iifname, oifname, `-i` and `-o`, `+` and `*` behind
+the beginning of a name. In nft's strings nothing is escaped, in those of iptables-save it is.
 """
 
 from __future__ import annotations
@@ -61,6 +61,7 @@ OF_ELEMENT = re.compile(r' ?(?<!\S)comment "[^"]*"|"[^"]*"')
 IPTABLES_SAID = re.compile(
     rf"(?<!\S)--(?:comment|log-prefix|nflog-prefix) (?:{IPTABLES_STRING}|\S+)|{IPTABLES_STRING}"
 )
+OF_IPSET = re.compile(r' (?:timeout|packets|bytes) \d+| comment "[^"]*"')
 VARYING = (
     (re.compile(r"\{ # .*$"), "{"),
     (re.compile(r" (expires|last used) \w+"), ""),
@@ -80,9 +81,9 @@ class Unit(NamedTuple):
     """Types of what is in the set or map; the line of a chain that hooks it to ingress."""
 
 
-def units(listing: str, *, by_nft: bool) -> list[Unit]:
-    """What a listing has, of nft or of iptables, without what changes by itself."""
-    return list(_of_nft(listing) if by_nft else _of_iptables(listing))
+def units(listing: str, program: str) -> list[Unit]:
+    """What a listing of nft, ipset or one of iptables has, without what changes by itself."""
+    return list({"nft": _of_nft, "ipset": _of_ipset}.get(program, _of_iptables)(listing))
 
 
 def untold(rules: list[Unit]) -> str:
@@ -215,6 +216,22 @@ def _of_iptables(listing: str) -> Iterator[Unit]:
             table = text
         else:
             yield Unit(table, text)
+
+
+def _of_ipset(listing: str) -> Iterator[Unit]:
+    """Elements of sets that have devices, as nft would list them."""
+    with_devices = set()
+    for line in listing.split("\n"):
+        verb, name, what, *_ = [*line.split(maxsplit=2), "", "", ""]
+        if verb == "create" and what.startswith("hash:net,iface "):
+            with_devices.add(name)
+        elif verb == "add" and name in with_devices:
+            element, _, more = OF_IPSET.sub("", what).partition(" ")
+            net, _, device = element.partition(",")
+            pattern = device.removeprefix("physdev:") + "*" * ("wildcard" in more.split())
+            words = [net, *(["physdev"] if device.startswith("physdev:") else []), more]
+            text = " ".join(word for word in words if word)
+            yield Unit(f"set {name} {{", f'{text} . "{pattern}"', "type ipv4_addr . ifname")
 
 
 def _by_nft(unit: Unit) -> bool:
