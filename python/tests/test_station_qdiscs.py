@@ -350,3 +350,12 @@ def test_a_keepon_driver_needs_frames_before_their_time_and_gets_them_without_et
             session.planned(scenario)
     else:
         assert session.planned(scenario)["status"] == "feasible"
+
+
+def test_gates_that_linux_would_stop_are_refused_where_the_device_is_up() -> None:
+    """A qdisc in a class of taprio in software; on target vm the device is down then."""
+    scenario = loading.parse(in_software(), "three.toml")
+    talker = scenario.station[0]
+    with pytest.raises(ConfigError, match="Linux stops the gates of taprio in software"):
+        stations.check_put_to_up("key `station[0]", talker)
+    stations.check_put_to_up("key `station[0]", loading.parse(TEXT, "three.toml").station[0])

@@ -22,6 +22,7 @@ from keepon.linux.traffic import (
 from keepon.measure.due import allowed_ns
 from keepon.model.gates import ALL_GATES
 from keepon.model.plan import Plan
+from keepon.model.qdiscs import stations
 from keepon.model.scenario import Fault, Load, Scenario, Station, Stream
 from keepon.model.topology import Topology
 
@@ -58,13 +59,17 @@ def up_commands(guest: Guest, station: Station) -> Iterator[str]:
         guest.nic(station.name),
         guest.device(station.name),
     )
-    yield f"ip -n {name} link set {nic} up"
+    up = f"ip -n {name} link set {device} up"
     if device != nic:
         options = " ".join(link_options(guest, station))
+        yield f"ip -n {name} link set {nic} up"
         yield f"ip -n {name} link add link {nic} name {device} type keepon {options}"
-        yield f"ip -n {name} link set {device} up"
+    tree = stations.tree_of(station)
+    if tree is not None and stations.stops_if_up(tree):
+        yield from (*queue_commands(guest, station), up)
+    else:
+        yield from (up, *queue_commands(guest, station))
     yield f"ip -n {name} addr add {guest.address(station.name)}/24 dev {device}"
-    yield from queue_commands(guest, station)
 
 
 def talk_command(guest: Guest, stream: Stream, delays: list[str]) -> str:

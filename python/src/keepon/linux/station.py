@@ -18,6 +18,7 @@ from keepon.linux.planned import Guest, link_options, queue_commands
 from keepon.linux.queues import TOS
 from keepon.linux.taken import IPV4_MTU_MIN, IPV6_MTU_MIN
 from keepon.model.hosts import etf_delta_ns
+from keepon.model.qdiscs.stations import check_put_to_up
 from keepon.model.scenario import Station
 from keepon.model.topology import Topology
 
@@ -137,6 +138,8 @@ def without_disturbers(device: str) -> Iterator[Step]:
 
 
 def _queues(machine: Machine, station: Station) -> Iterator[Step]:
+    index = [each.name for each in machine.scenario.station].index(station.name)
+    check_put_to_up(f"key `station[{index}]", station)
     queues, driver = machine.queues(station.name), machine.driver(station.name)
     namespaced = f"tc -n {shlex.quote(station.name)} "
     commands = [f"tc {line.removeprefix(namespaced)}" for line in queue_commands(machine, station)]

@@ -91,6 +91,32 @@ def _etfs(tree: Tree) -> list[Etf]:
     return [qdisc for qdisc in _all(tree) if isinstance(qdisc, Etf)]
 
 
+def stops_if_up(tree: Tree) -> bool:
+    """Whether Linux stops the gates if the qdiscs are put to a device that is up: to put one into a
+    class of taprio in software resets the device's qdiscs, which ends taprio's timer
+    (taprio_graft(), taprio_reset(); seen on 6.1 and 6.12).
+    """
+    root = tree.root
+    if not isinstance(root, Taprio) or root.txtime_assist or root.full_offload:
+        return False
+    return bool(tree.leaves)
+
+
+def check_put_to_up(where: str, station: Station) -> None:
+    """Refuse qdiscs that would send nothing, as they are put to a device that is up.
+
+    Raises:
+        ConfigError: one sentence.
+    """
+    tree = tree_of(station)
+    if tree is not None and stops_if_up(tree):
+        raise ConfigError(
+            f"{where}.qdisc`: Linux stops the gates of taprio in software when a qdisc is put into"
+            " one of its classes while the device is up, as here; leave the classes as they are,"
+            " or take flags 0x1 or 0x2"
+        )
+
+
 def check_real(where: str, station: Station) -> None:
     """Refuse what no kernel has.
 

@@ -22,7 +22,7 @@ from keepon.measure.results import FrameArrays
 from keepon.model import outcomes
 from keepon.model.hostresult import HostRun
 from keepon.model.plan import Plan
-from keepon.model.qdiscs.stations import check_real
+from keepon.model.qdiscs.stations import check_put_to_up, check_real
 from keepon.model.result import RunParts, StationResult, StreamResult
 from keepon.model.scenario import START_NS, Scenario, Stream
 from keepon.model.tools import Listen, Talk
@@ -76,6 +76,7 @@ def check_supported(scenario: Scenario) -> None:
             )
     for index, station in enumerate(scenario.station):
         check_real(f"key `station[{index}]", station)
+        check_put_to_up(f"key `station[{index}]", station)
         if station.keepon.clock == "dual" and station.driver != "keepon":
             raise ConfigError(f'key `station[{index}].keepon.clock` = "dual": needs driver keepon')
     for index, link in enumerate(scenario.link):
