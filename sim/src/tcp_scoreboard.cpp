@@ -45,9 +45,12 @@ void TcpScoreboard::TakeBackAgain(std::int64_t seq)
 void TcpScoreboard::Deliver(const Sent &segment, TcpNews &news) const
 {
 	news.delivered++;
-	if (!segment.twice)
+	news.last_end = std::max(news.last_end, segment.End());
+	if (!segment.twice) {
 		news.rtt_sent =
 			news.rtt_sent == kNever ? segment.at : std::max(news.rtt_sent, segment.at);
+		news.first_end = std::min(news.first_end, segment.End());
+	}
 	if (segment.at > news.latest_sent ||
 	    (segment.at == news.latest_sent && segment.End() > news.latest_end)) {
 		news.latest_sent = segment.at;

@@ -196,12 +196,28 @@ void TcpSender::NoteRack(const TcpNews &news, TimePs now)
 	}
 }
 
-/// Step 4: nothing was ever seen reordered here, so DupThresh counts; recovery waits for nobody.
+/// Step 3: what was sent once has arrived behind what was sent after it. Then what the receiver says
+/// came twice may have been sent again for nothing: once a round the window of step 4 gets wider.
+/// As in Linux what answers a probe does not count (tcp_dsack_seen()).
+void TcpSender::NoteReordering(const TcpNews &news)
+{
+	reordered_ |= news.first_end < rack_most_;
+	rack_most_ = std::max(rack_most_, news.last_end);
+	if (una_ >= wider_until_)
+		wider_until_ = -1;
+	if (!news.duplicate || !reordered_ || wider_until_ >= 0 || probe_end_ >= 0)
+		return;
+	wider_until_ = nxt_;
+	windows_ = std::min(windows_ + 1, kWindowsMax);
+	windows_persist_ = kWindowsPersist;
+}
+
+/// Step 4: as long as nothing was seen reordered DupThresh counts, and recovery waits for nobody.
 TimePs TcpSender::ReorderingWindow() const
 {
-	if (!Calm() || board_.Sacked() >= kDupThresh)
+	if (!reordered_ && (!Calm() || board_.Sacked() >= kDupThresh))
 		return 0;
-	return std::min(rtt_.Min() / 4, rtt_.Srtt());
+	return std::min(windows_ * rtt_.Min() / 4, rtt_.Srtt());
 }
 
 /// Step 5: lost is what was sent before the one that has arrived, and a reordering window ago.
@@ -235,6 +251,7 @@ std::int64_t TcpSender::Detect(const TcpNews &news, TimePs now)
 {
 	if (spec_.rack) {
 		NoteRack(news, now);
+		NoteReordering(news);
 		return DetectByRack(now);
 	}
 	if (spec_.sack) {
@@ -320,6 +337,8 @@ void TcpSender::Leave()
 		window_.cwnd = window_.ssthresh;
 	state_ = TcpState::kOpen;
 	duplicate_acks_ = 0;
+	if (windows_persist_ > 0 && --windows_persist_ == 0)
+		windows_ = 1;
 }
 
 void TcpSender::Grow(const TcpNews &news, TimePs now)

@@ -174,3 +174,37 @@ def test_only_a_link_can_lose():
     path = Path()
     with pytest.raises(ValueError, match="no such link"):
         path.sim.set_loss(path.a, path.b, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("way_ns", "most"),
+    [
+        (1_000_000, 0),
+        # a quarter of the round trip is too little, until the receiver has told of copies
+        (250_000, 10),
+    ],
+)
+def test_what_is_reordered_and_not_lost_is_seldom_sent_again(way_ns, most):
+    """RFC 8985 section 6.2, steps 3 and 4: labels of txtime-assist are out of order where a class
+    has two windows.
+    """
+    sim = _sim.Simulation(1, 1_700_000_000_000_000_000)
+    lengths_ns = [300_000, 100_000, 300_000]
+    taprio = {
+        "gates": [1, 0, 1], "lengths_ns": lengths_ns, "base_ns": 0, "cycle_ns": sum(lengths_ns),
+        "txtime_assist": True, "txtime_delay_ns": 40_000,
+    }  # fmt: skip
+    etf = {"kind": "etf", "delta_ns": 50_000, "skip_sock_check": True, "keeps_txtime": True}
+    qdisc = {"leaves": [etf], "queues": [0] * 16, "taprio": taprio}
+    a = sim.add_station("a", {"driver": "launchtime", "qdisc": qdisc, "host": {}})
+    b = sim.add_station("b", {})
+    sim.add_link(a, b, 1_000_000_000, way_ns)
+    load = sim.add_load({
+        "id": "t", "talker": a, "listener": b, "kind": "tcp", "start_ns": 0, "frame_bytes": 1518,
+        "congestion": "cubic", "tc": 0,
+    })  # fmt: skip
+    sim.run(3_000_000_000)
+    tcp = sim.load(load)["tcp"]
+    assert tcp["out_of_order"] > 500
+    assert tcp["retransmissions"] <= most
+    assert tcp["acknowledged_bytes"] > 250_000_000

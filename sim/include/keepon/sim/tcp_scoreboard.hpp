@@ -23,6 +23,9 @@ struct TcpNews {
 	TimePs latest_sent = -1;
 	std::int64_t latest_end = 0;
 	bool latest_again = false; // it was a retransmission
+	// Of those delivered, the end of the first that was sent once, and of the last (step 3).
+	std::int64_t first_end = INT64_MAX;
+	std::int64_t last_end = 0;
 };
 
 class TcpScoreboard

@@ -79,6 +79,7 @@ private:
 	void CountDuplicates(const TcpNews &news);
 	void OnProbeAnswer(const TcpNews &news, const TcpAck &ack);
 	void NoteRack(const TcpNews &news, TimePs now);
+	void NoteReordering(const TcpNews &news);
 	std::int64_t DetectByRack(TimePs now);
 	std::int64_t Detect(const TcpNews &news, TimePs now);
 	TimePs ReorderingWindow() const;
@@ -120,6 +121,11 @@ private:
 	TimePs rack_sent_ = -1;
 	std::int64_t rack_end_ = 0;
 	TimePs rack_rtt_ = 0;
+	std::int64_t rack_most_ = 0;    // the highest end that has arrived
+	bool reordered_ = false;        // ever
+	std::int64_t windows_ = 1;      // quarters of the least round trip
+	std::int64_t wider_until_ = -1; // it has got wider; not again before this is acknowledged
+	int windows_persist_ = 0;       // for so many more recoveries
 	// a tail loss probe (section 7)
 	bool probe_due_ = false;
 	std::int64_t probe_end_ = -1; // TLP.end_seq
