@@ -110,6 +110,19 @@ def test_what_the_simulator_has_not_is_refused(commands: str, sentence: str) -> 
         refusals.check_supported(scenario)
 
 
+@pytest.mark.parametrize(("rate", "most_bps"), [("", 10**9), (" rate 100mbit", 10**8)])
+def test_guard_has_the_rate_it_is_told(rate: str, most_bps: int) -> None:
+    """As sch_guard, which takes that of the link only if it is told none."""
+    text = _by_root(f"tc qdisc replace dev e root guard fudge 20000{rate}").replace(
+        '"launchtime"', '"standard"', 1
+    )
+    build = built(loading.parse(text.replace("300_000_000", "950_000_000"), "guard.toml"))
+    build.simulation.run(200 * MS)
+    (load,) = build.loads.values()
+    carried_bps = build.simulation.load(load)["delivered_bytes"] * 8 / 0.2
+    assert 0.8 * most_bps < carried_bps < most_bps
+
+
 def test_rescheduling_which_no_kernel_has_is_refused() -> None:
     text = changed(("qdisc = '''", "release = \"reschedule\"\nqdisc = '''"))
     with pytest.raises(ConfigError, match="no kernel has it"):

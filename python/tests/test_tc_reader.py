@@ -100,6 +100,7 @@ def test_a_device_that_is_misspelt_is_noticed() -> None:
 
 TAPRIO = "tc qdisc add dev e root taprio num_tc 2 map 0 1 queues 1@0 1@1 "
 ETF = "tc qdisc add dev e root etf "
+GUARD = "tc qdisc add dev e root guard "
 
 # text, what is said, whether tc itself stumbles over the words (its kernel may refuse the rest)
 REFUSED: list[tuple[str, str, bool]] = [
@@ -131,6 +132,9 @@ REFUSED: list[tuple[str, str, bool]] = [
     (ETF + "delta much clockid CLOCK_TAI", "much: delta must be a whole number", True),
     (ETF + "latency 5 clockid CLOCK_TAI", "latency: etf has no such option", True),
     ("tc qdisc add dev e root cbs idleslope 1 burst 3", "burst: cbs has no such option", True),
+    (GUARD + "rate 3mbit", "3mbit: rate must be 0, or from 10000000 to 100000000000 bit/s", False),
+    (GUARD + "rate 30mbit", "30mbit: rate must be 0, or from 10000000", False),
+    (GUARD + "rate 200gbit", "200gbit: rate must be 0 to 100000000000 bit/s", False),
     ("tc qdisc add dev e root pfifo limit few", "few: limit must be 0 to", True),
     ("tc qdisc add dev e root pfifo_fast limit 3", "pfifo_fast has no such option", True),
     ("tc qdisc add dev e root fq_codel target 3y", "3y: target must be 0 to", True),
@@ -212,7 +216,8 @@ leaves = st.one_of(
     st.builds(Etf, st.just("CLOCK_TAI"), numbers, st.booleans(), st.booleans(), st.booleans()),
     st.builds(Cbs, numbers, st.integers(-(2**31 - 1), 0), numbers, st.integers(-9999, 0),
               st.booleans()),
-    st.builds(Guard, st.integers(0, 65_535), st.integers(0, 10**9), st.integers(0, 10**11),
+    st.builds(Guard, st.integers(0, 65_535), st.integers(0, 10**9),
+              st.sampled_from([0, 10**7, 4 * 10**7, 10**9, 25 * 10**8, 10**11]),
               st.integers(1, 65_536), st.integers(0, 10**9), st.sampled_from(["drop", "send"])),
     fifos,
     st.builds(FqCodel, st.integers(1, 10**6), st.integers(1, 65_536), numbers, numbers,

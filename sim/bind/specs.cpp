@@ -197,6 +197,10 @@ GuardSpec ReadGuard(SpecReader &reader)
 			     std::uint32_t fallback) {
 		return static_cast<std::uint32_t>(reader.Integer(key, min, max, fallback));
 	};
+	const std::int64_t rate_bps = reader.Integer("rate_bps", 0, KPN_RATE_BPS_MAX, 0);
+	if (rate_bps && !kpn_byte_time_ps(static_cast<u64>(rate_bps)))
+		reader.Fail("rate_bps", std::to_string(rate_bps), "0 or the rate of an Ethernet");
+	spec.rate_bps = static_cast<std::uint64_t>(rate_bps);
 	spec.mtu_bytes = u32("mtu_bytes", 64, KPN_GUARD_MTU_BYTES_MAX, spec.mtu_bytes);
 	spec.fudge_ns = u32("fudge_ns", 0, KPN_GUARD_FUDGE_NS_MAX, spec.fudge_ns);
 	spec.tolerance_ns = u32("tolerance_ns", 0, KPN_GUARD_FUDGE_NS_MAX, spec.tolerance_ns);

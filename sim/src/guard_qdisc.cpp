@@ -21,7 +21,8 @@ const Registry<LeafKind>::Entry kEntry{ "guard", { Make } };
 GuardQdisc::GuardQdisc(QdiscHost &host, QdiscBelow &below, const GuardSpec &spec)
 	: host_(host), below_(below), spec_(spec)
 {
-	const kpn_guard_config config{ 8'000'000'000'000u / host.ByteTimePs(), spec.mtu_bytes,
+	const std::uint64_t link_bps = 8'000'000'000'000u / host.ByteTimePs();
+	const kpn_guard_config config{ spec.rate_bps ? spec.rate_bps : link_bps, spec.mtu_bytes,
 				       spec.fudge_ns, spec.tolerance_ns,
 				       spec.late_send ? KPN_GUARD_LATE_SEND : KPN_GUARD_LATE_DROP };
 	if (kpn_guard_configure(&guard_, &config))

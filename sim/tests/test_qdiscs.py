@@ -256,6 +256,18 @@ def test_best_effort_loses_the_guard_times_the_rate():
     assert lost_ns == pytest.approx(held_ns[1] - held_ns[0], rel=0.05)
 
 
+def test_best_effort_is_as_fast_as_the_rate_that_guard_is_told():
+    """One of 100 Mb/s on a link of 1 Gb/s is shaped by it, as by sch_guard; 0 is the link's."""
+    carried = []
+    for options in ({}, {"rate_bps": 0}, {"rate_bps": 1_000 * MS}, {"rate_bps": 100 * MS}):
+        network = Network(guarded(2_000, **options))
+        load = network.load(rate_bps=1_200 * MS)
+        network.run(100)
+        carried.append(network.sim.load(load)["delivered_bytes"])
+    assert carried[0] == carried[1] == carried[2]
+    assert carried[3] == pytest.approx(carried[0] / 10, rel=0.02)
+
+
 @pytest.mark.parametrize(("late", "verdict"), [("drop", "late"), ("send", "best_effort")])
 def test_late_frames_end_or_go_at_once(accounts, late, verdict):
     spec = guarded(1_000, late=late)

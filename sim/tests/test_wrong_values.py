@@ -36,6 +36,7 @@ STATIONS = [
     ({"nic": {"index": "both"}}, "index"),
     ({"nic": {"index_lag_ns_min": 5, "index_lag_ns_max": 4}}, "index_lag_ns_max"),
     ({"nic": {"persistent": 1}}, "persistent"),
+    ({"qdisc": {"queues": [0] * 16, "leaves": [{"kind": "guard", "rate_bps": 9}]}}, "rate_bps"),
     ({"driver": "keepon"}, "slot_bytes"),
     ({"driver": "keepon", "keepon": {"slot_bytes": 230, "mode": "fast"}}, "mode"),
     ({"driver": "keepon", "keepon": {"slot_bytes": 230, "partition": [1, 65536]}}, "partition"),

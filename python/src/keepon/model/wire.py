@@ -10,8 +10,19 @@ GAP_BYTES = 12
 OVERHEAD_BYTES = PREAMBLE_BYTES + GAP_BYTES
 FRAME_BYTES_MIN = 64
 FRAME_BYTES_MAX = 1522
+RATE_BPS_MIN = 10_000_000
+RATE_BPS_MAX = 100_000_000_000
 PS_PER_NS = 1000
 _BIT_PS_TIMES_BPS = 8 * 10**12
+
+
+def is_ethernet_rate(rate_bps: int) -> bool:
+    """Whether a byte takes a whole number of picoseconds at this rate.
+
+    >>> is_ethernet_rate(2_500_000_000), is_ethernet_rate(30_000_000)
+    (True, False)
+    """
+    return rate_bps > 0 and _BIT_PS_TIMES_BPS % rate_bps == 0
 
 
 def byte_time_ps(rate_bps: int) -> int:
@@ -23,7 +34,7 @@ def byte_time_ps(rate_bps: int) -> int:
     >>> byte_time_ps(1_000_000_000), byte_time_ps(2_500_000_000)
     (8000, 3200)
     """
-    if rate_bps <= 0 or _BIT_PS_TIMES_BPS % rate_bps:
+    if not is_ethernet_rate(rate_bps):
         raise ValueError(
             f"rate_bps={rate_bps} does not divide 8e12; use an Ethernet rate such as 1000000000"
         )

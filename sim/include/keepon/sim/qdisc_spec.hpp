@@ -18,6 +18,7 @@ struct EtfSpec {
 };
 
 struct GuardSpec {
+	std::uint64_t rate_bps = 0; // 0: the link's
 	std::uint32_t mtu_bytes = 1522;
 	std::uint32_t fudge_ns = 0;
 	std::uint32_t tolerance_ns = 1'000'000;

@@ -14,6 +14,7 @@ from typing import Literal
 
 from keepon.model.qdiscs.tree import Cbs, Etf, Fifo, FqCodel, Guard
 from keepon.model.qdiscs.words import Word
+from keepon.model.wire import RATE_BPS_MAX, RATE_BPS_MIN, is_ethernet_rate
 
 S32_MAX = 2**31 - 1
 U32_MAX = 2**32 - 1
@@ -186,7 +187,7 @@ def guard(name: Word, words: Words) -> Guard:
             case "fudge":
                 found = replace(found, fudge_ns=words.number(word, 0, 1_000_000_000, "ns"))
             case "rate":
-                found = replace(found, rate_bps=scaled(words, word, _RATES, 10**11, "bit/s"))
+                found = replace(found, rate_bps=_rate_bps(words, word))
             case "limit":
                 found = replace(found, limit_frames=words.number(word, 1, 65_536, "frames"))
             case "tolerance":
@@ -196,6 +197,18 @@ def guard(name: Word, words: Words) -> Guard:
             case _:
                 raise unknown(word, "guard", "mtu, fudge, rate, limit, tolerance and late")
     return found
+
+
+def _rate_bps(words: Words, of: Word) -> int:
+    """As sch_guard.ko takes it: 0, or one at which a byte takes whole picoseconds."""
+    value = words.peek() or of
+    rate_bps = scaled(words, of, _RATES, RATE_BPS_MAX, "bit/s")
+    if rate_bps and (rate_bps < RATE_BPS_MIN or not is_ethernet_rate(rate_bps)):
+        raise value.refuse(
+            f"rate must be 0, or from {RATE_BPS_MIN} to {RATE_BPS_MAX} bit/s and divide 8e12, as"
+            " every Ethernet rate does; write the link's, such as 1gbit, or leave rate out"
+        )
+    return rate_bps
 
 
 def _late(words: Words, of: Word) -> Literal["drop", "send"]:

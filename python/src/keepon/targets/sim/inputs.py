@@ -63,6 +63,7 @@ class LeafSpec(TypedDict, total=False):
     deadline_mode: bool
     skip_sock_check: bool
     reschedule: bool
+    rate_bps: int
     mtu_bytes: int
     fudge_ns: int
     tolerance_ns: int

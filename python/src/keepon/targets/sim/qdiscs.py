@@ -79,6 +79,7 @@ def _leaf(qdisc: Qdisc | None, driver: str, reschedule: bool) -> LeafSpec:
         case Guard():
             return {
                 "kind": "guard",
+                "rate_bps": qdisc.rate_bps,
                 "mtu_bytes": qdisc.mtu_bytes or FRAME_BYTES_MAX,
                 "fudge_ns": qdisc.fudge_ns,
                 "tolerance_ns": qdisc.tolerance_ns,
