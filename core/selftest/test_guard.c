@@ -151,6 +151,36 @@ static void test_short_notice_is_counted(struct kpn_selftest *t)
 	KPN_EXPECT_EQ(t, guard.short_notice, 2);
 }
 
+/* What was handed over before may begin by the fudge of then. */
+static void test_a_smaller_fudge_is_not_for_what_was_handed_over(struct kpn_selftest *t)
+{
+	struct kpn_guard_heads heads = { T, 100, 1522 };
+	struct kpn_guard guard = { 0 };
+	struct kpn_guard_config config = usual();
+	s64 wake_ns;
+
+	kpn_guard_configure(&guard, &config);
+	KPN_EXPECT_EQ(t, kpn_guard_next(&guard, &heads, 0, &wake_ns), KPN_GUARD_SEND_OTHER);
+	KPN_EXPECT_EQ(t, guard.free_ns, 12339);
+	config.fudge_ns = 1000;
+	kpn_guard_configure(&guard, &config);
+	KPN_EXPECT_EQ(t, guard.free_ns, 12339 + 9000);
+	/* it may end at 22339, so one that is as long ends at 34678, and then the fudge */
+	heads.txtime_ns = 22339 + 12339;
+	KPN_EXPECT_EQ(t, kpn_guard_next(&guard, &heads, 0, &wake_ns), KPN_GUARD_SEND_OTHER);
+	guard.free_ns = 12339 + 9000;
+	heads.txtime_ns--;
+	KPN_EXPECT_EQ(t, kpn_guard_next(&guard, &heads, 0, &wake_ns), KPN_GUARD_WAIT);
+	kpn_guard_enter(&guard, 22339, 100, 0);
+	KPN_EXPECT_EQ(t, guard.short_notice, 0);
+	kpn_guard_enter(&guard, 22338, 100, 0);
+	KPN_EXPECT_EQ(t, guard.short_notice, 1);
+	/* to and fro nothing adds up */
+	config.fudge_ns = 10000;
+	kpn_guard_configure(&guard, &config);
+	KPN_EXPECT_EQ(t, guard.free_ns, 12339);
+}
+
 /* ---- random frames on a wire ---- */
 
 #define PERIOD_NS 400000ll
@@ -192,9 +222,14 @@ struct outcome {
 	u64 squeezed;
 };
 
-/* A frame each period, told @notice_ns before; as many others as the wire takes. */
+enum { FUDGE_NS_BELOW = 20000 };
+
+/*
+ * A frame each period, told @notice_ns before; as many others as the wire takes. A fudge
+ * that is @changing does so at any time, and the driver with it.
+ */
 static struct outcome run_wire(u64 seed, struct kpn_guard_config *config, u32 notice_ns,
-			       u32 slow_ppm, bool any_length)
+			       u32 slow_ppm, bool any_length, bool changing)
 {
 	struct wire wire = {
 		.random = seed,
@@ -213,8 +248,14 @@ static struct outcome run_wire(u64 seed, struct kpn_guard_config *config, u32 no
 		bool known = now_ns >= due_ns - notice_ns;
 		struct kpn_guard_heads heads = { due_ns, known ? 100 : 0, other_bytes };
 		s64 wake_ns;
-		enum kpn_guard_step step = kpn_guard_next(&guard, &heads, now_ns, &wake_ns);
+		enum kpn_guard_step step;
 
+		if (changing && !kpn_random_below(&wire.random, 8)) {
+			config->fudge_ns = kpn_random_below(&wire.random, FUDGE_NS_BELOW);
+			wire.fudge_ns = config->fudge_ns;
+			kpn_guard_configure(&guard, config);
+		}
+		step = kpn_guard_next(&guard, &heads, now_ns, &wake_ns);
 		if (step == KPN_GUARD_SEND_OTHER) {
 			wire_send(&wire, other_bytes, now_ns, false);
 			other_bytes = any_length ? 64 + kpn_random_below(&wire.random, 1459) : 1522;
@@ -248,21 +289,43 @@ static void test_no_frame_overlaps_a_txtime(struct kpn_selftest *t)
 		u32 notice_ns;
 
 		config.rate_bps = rates_mbps[i % 3] * MBPS;
-		config.fudge_ns = kpn_random_below(&seed, 20000);
+		config.fudge_ns = kpn_random_below(&seed, FUDGE_NS_BELOW);
 		kpn_guard_configure(&guard, &config);
 		notice_ns = (u32)kpn_guard_notice_ns(&guard);
 		if (notice_ns > PERIOD_NS)
 			continue;
 		outcome = run_wire(kpn_random(&seed), &config, notice_ns,
-				   kpn_random_below(&seed, KPN_GUARD_SLOW_PPM + 1), true);
+				   kpn_random_below(&seed, KPN_GUARD_SLOW_PPM + 1), true, false);
 		KPN_EXPECT_EQ(t, outcome.overlaps, 0);
 		KPN_EXPECT_EQ(t, outcome.timed, RUN_NS / PERIOD_NS - 1);
 		KPN_EXPECT(t, outcome.squeezed > 0);
 		/* and with less notice than is asked for it happens */
 		config.fudge_ns = 1000;
 		kpn_guard_configure(&guard, &config);
-		outcome = run_wire(kpn_random(&seed), &config, guard.longest_ns / 2, 0, true);
+		outcome =
+			run_wire(kpn_random(&seed), &config, guard.longest_ns / 2, 0, true, false);
 		KPN_EXPECT(t, outcome.overlaps > 0);
+	}
+}
+
+static void test_no_frame_overlaps_a_txtime_while_the_fudge_changes(struct kpn_selftest *t)
+{
+	static const u64 rates_mbps[] = { 100, 1000, 10000 };
+	u64 seed = 20172;
+	u32 i;
+
+	for (i = 0; i < 60; i++) {
+		struct kpn_guard_config config = usual();
+		struct kpn_guard guard = { 0 };
+		struct outcome outcome;
+
+		config.rate_bps = rates_mbps[i % 3] * MBPS;
+		config.fudge_ns = FUDGE_NS_BELOW;
+		kpn_guard_configure(&guard, &config);
+		outcome = run_wire(kpn_random(&seed), &config, (u32)kpn_guard_notice_ns(&guard),
+				   kpn_random_below(&seed, KPN_GUARD_SLOW_PPM + 1), true, true);
+		KPN_EXPECT_EQ(t, outcome.overlaps, 0);
+		KPN_EXPECT_EQ(t, outcome.timed, RUN_NS / PERIOD_NS - 1);
 	}
 }
 
@@ -278,7 +341,7 @@ static void test_the_loss_is_the_guard_window(struct kpn_selftest *t)
 	for (i = 0; i < 2; i++) {
 		config.fudge_ns = i ? 40000 : 5000;
 		kpn_guard_configure(&guard, &config);
-		outcome = run_wire(7, &config, PERIOD_NS / 2, 0, false);
+		outcome = run_wire(7, &config, PERIOD_NS / 2, 0, false, false);
 		timed_ns = outcome.timed * (u64)kpn_guard_frame_ns(&guard, 100);
 		KPN_EXPECT(t, outcome.held_ns > outcome.timed * (u64)config.fudge_ns);
 		KPN_EXPECT(t, outcome.held_ns <
@@ -299,6 +362,8 @@ void kpn_test_guard(struct kpn_selftest *t)
 	test_what_goes_before_a_txtime(t);
 	test_late_frames_end_or_go_at_once(t);
 	test_short_notice_is_counted(t);
+	test_a_smaller_fudge_is_not_for_what_was_handed_over(t);
 	test_no_frame_overlaps_a_txtime(t);
+	test_no_frame_overlaps_a_txtime_while_the_fudge_changes(t);
 	test_the_loss_is_the_guard_window(t);
 }

@@ -27,6 +27,9 @@ int kpn_guard_configure(struct kpn_guard *guard, const struct kpn_guard_config *
 	    config->fudge_ns > KPN_GUARD_FUDGE_NS_MAX ||
 	    config->tolerance_ns > KPN_GUARD_FUDGE_NS_MAX)
 		return -KPN_ERANGE;
+	/* What was handed over may begin by the fudge of then: free_ns with the fudge stays. */
+	if (guard->byte_ps)
+		guard->free_ns += (s64)guard->config.fudge_ns - (s64)config->fudge_ns;
 	guard->config = *config;
 	guard->byte_ps = byte_ps;
 	guard->longest_ns = frame_ns(byte_ps, config->mtu_bytes);

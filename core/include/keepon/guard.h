@@ -54,7 +54,7 @@ struct kpn_guard_config {
 
 /**
  * struct kpn_guard - decisions about one wire; zeroed, then kpn_guard_configure()
- * @free_ns: by then the wire has sent what was handed over
+ * @free_ns: by then and the fudge the wire has sent what was handed over
  * @held_since_ns: since then it could send and the next frame waits for a txtime, if @is_held
  *
  * Counters:
@@ -103,7 +103,8 @@ struct kpn_guard_heads {
 };
 
 /**
- * kpn_guard_configure() - take a configuration; what was handed over before keeps its time
+ * kpn_guard_configure() - take a configuration; what was handed over before is taken to begin by the
+ * fudge of then, so with a smaller one the FIFO waits for the difference while the wire is taken
  *
  * Return: 0, or -KPN_ERANGE, nothing was changed.
  */

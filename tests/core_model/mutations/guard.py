@@ -28,6 +28,13 @@ MUTATIONS: tuple[Mutation, ...] = (
         ("vectors of guard",),
     ),
     Mutation(
+        "guard takes what it has handed over to begin by the fudge of now",
+        "guard.c",
+        "	if (guard->byte_ps)\n",
+        "	if (false)\n",
+        ("vectors of guard",),
+    ),
+    Mutation(
         "guard hands over without end",
         "guard.c",
         "	if (begin_ns - now_ns > ahead_ns) {\n",
