@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from keepon.errors import ConfigError, one_line
-from keepon.model import launchtime, lines
+from keepon.model import faultchecks, launchtime, lines
 from keepon.model.hosts import HOSTS
 from keepon.model.qdiscs import scenarios as qdiscs
 from keepon.model.scenario import SCENARIO_SCHEMA, Scenario
@@ -686,6 +686,7 @@ def check(scenario: Scenario, source: str) -> None:
                 f'is not connected to talker "{load.talker}"; add a [[link]]',
             )
     _faults(source, scenario, neighbours)
+    faultchecks.check(scenario, source)
     for index, station in enumerate(scenario.station):
         if not neighbours[station.name]:
             raise problem(

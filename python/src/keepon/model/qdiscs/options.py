@@ -14,7 +14,7 @@ from typing import Literal
 
 from keepon.model.qdiscs.tree import Cbs, Etf, Fifo, FqCodel, Guard
 from keepon.model.qdiscs.words import Word
-from keepon.model.wire import RATE_BPS_MAX, RATE_BPS_MIN, is_ethernet_rate
+from keepon.model.wire import FRAME_BYTES_MIN, RATE_BPS_MAX, RATE_BPS_MIN, is_ethernet_rate
 
 S32_MAX = 2**31 - 1
 U32_MAX = 2**32 - 1
@@ -183,7 +183,7 @@ def guard(name: Word, words: Words) -> Guard:
         word = words.take()
         match word.text:
             case "mtu":
-                found = replace(found, mtu_bytes=words.number(word, 0, 65_535, "bytes"))
+                found = replace(found, mtu_bytes=_mtu_bytes(words, word))
             case "fudge":
                 found = replace(found, fudge_ns=words.number(word, 0, 1_000_000_000, "ns"))
             case "rate":
@@ -197,6 +197,17 @@ def guard(name: Word, words: Words) -> Guard:
             case _:
                 raise unknown(word, "guard", "mtu, fudge, rate, limit, tolerance and late")
     return found
+
+
+def _mtu_bytes(words: Words, of: Word) -> int:
+    value = words.peek() or of
+    mtu_bytes = words.number(of, 0, 65_535, "bytes")
+    if 0 < mtu_bytes < FRAME_BYTES_MIN:
+        raise value.refuse(
+            f"mtu must be 0, or a whole number from {FRAME_BYTES_MIN} to 65535 bytes with FCS;"
+            " write the longest frame's, or leave mtu out for the device's"
+        )
+    return mtu_bytes
 
 
 def _rate_bps(words: Words, of: Word) -> int:
