@@ -67,6 +67,12 @@ def test_every_frame_is_accounted_for() -> None:
     assert (counts["lost"], counts["in_flight"]) == ({"bridge": 1}, 0)
 
 
+def test_a_frame_on_the_wire_of_which_nobody_has_told_is_sent_and_pending() -> None:
+    counts = results.accounting(frames([1000, None], verdict=-1), NAMES, {}, "F1")
+    assert (counts["submitted"], counts["pending"], sum(counts["verdicts"].values())) == (2, 2, 0)
+    assert (counts["sent"], counts["delivered"], counts["in_flight"]) == (2, 1, 1)
+
+
 def test_more_lost_than_sent_is_an_error() -> None:
     with pytest.raises(SimulationError, match="less than delivered"):
         results.accounting(frames([1000]), NAMES, {"bridge": 1}, "F1")

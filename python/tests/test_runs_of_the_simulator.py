@@ -356,6 +356,26 @@ def test_loads_and_faults_reach_the_simulator() -> None:
     assert run["stations"]["a"]["underruns"] + run["stations"]["a"]["suspected_underruns"] > 0
 
 
+def test_accounts_of_streams_and_loads_add_up_alike() -> None:
+    """Also where the run ends with frames on the wire of which the NIC has not told yet."""
+    extra = (
+        '[[load]]\nid = "L"\ntalker = "a"\nlistener = "b"\nkind = "saturate"\n'
+        "frame_bytes = 1518\ntc = 7\n"
+    )
+    compared = '[compare]\ndrivers = ["keepon", "standard"]'
+    scenario = small(**{compared: extra, '"under-test"': '"standard"'})
+    run = run_all(scenario, session.planned(scenario), 1).runs[0].document
+    counts: list[dict[str, Any]] = [dict(run["streams"]["F1"]), dict(run["loads"]["L"])]
+    for entry in counts:
+        assert entry["submitted"] == sum(entry["verdicts"].values()) + entry["pending"]
+        lost = sum(entry["lost"].values())
+        assert entry["sent"] == entry["delivered"] + lost + entry["in_flight"]
+    for entry in counts[1:]:
+        assert entry["sent"] == entry["on_wire"] > 1000
+        told = entry["verdicts"]["best_effort"]
+        assert told < entry["sent"] <= told + entry["pending"]
+
+
 def test_a_paused_wire_reaches_the_simulator_with_every_driver() -> None:
     extra = (
         '[[fault]]\nat_s = 0.05\nkind = "wire-pause"\nnode = "a"\nvalue_ns = 3_000_000\n[compare]'

@@ -157,7 +157,7 @@ def accounting(
         "due": len(frames.seq),
         "submitted": int(np.count_nonzero(submitted)),
         "sent": sent_count,
-        "pending": int(np.count_nonzero(submitted & (frames.verdict == PENDING) & ~sent)),
+        "pending": int(np.count_nonzero(submitted & (frames.verdict == PENDING))),
         "delivered": delivered,
         "lost": lost,
         "verdicts": verdicts,

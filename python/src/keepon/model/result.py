@@ -118,7 +118,8 @@ class Accounting(TypedDict):
     """those that were on the wire; of those whose verdict is `in_doubt`, which the driver cannot
     know of: those that the wire's record has, or on target host that arrived"""
     pending: NotNegative
-    """those the talker still has"""
+    """those without a verdict yet: the talker still has them, or the NIC has not told yet that
+    they were sent"""
     delivered: NotNegative
     """those that every listener got"""
     lost: Counts
@@ -381,7 +382,8 @@ class TcpResult(TypedDict):
 
 @with_config(OPEN)
 class LoadResult(TypedDict):
-    """A load; counters beside these are of the whole run."""
+    """A load; counters beside these are of the whole run, and are called as a stream's: `sent` are
+    frames that were on the wire, `pending` those without a verdict yet."""
 
     goodput_bps: NotRequired[NotNegative]
     """frames with FCS that arrived in the window"""

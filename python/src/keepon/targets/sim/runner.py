@@ -233,7 +233,8 @@ def _load_document(raw: LoadFlow, window_s: float) -> LoadResult:
     """
     results.check_flow(raw, 1, f"load {raw['id']}")
     goodput_bps = round(raw["window_delivered_bytes"] * 8 / window_s)
-    document = {"goodput_bps": goodput_bps, **_plain(raw)}
+    # As of a stream: what was on the wire, whether the driver has been told yet or not.
+    document = {"goodput_bps": goodput_bps, **_plain(raw), "sent": raw["on_wire"]}
     if "tcp" in raw:
         results.check_flow(raw["acks"], 1, f"ACKs of load {raw['id']}")
         document["tcp"] = tcp_result(raw["tcp"], window_s, f"load {raw['id']}")
