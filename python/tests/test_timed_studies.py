@@ -365,7 +365,34 @@ def test_the_span_of_plain_is_the_wake_up_it_was_given_and_is_marked_so() -> Non
         assert {row["kind"] for row in rows.values()} == {"chosen"}
         assert not any("wider" in check["what"] for check in found["parts"][0]["checks"])
     (mean, greatest) = run("fejes.fig2")["parts"][0]["compared"]
-    assert (mean["kind"], greatest["kind"], greatest["ours"]) == ("calculated", "chosen", 8)
+    assert (mean["kind"], greatest["kind"], greatest["ours"]) == ("chosen", "chosen", 8)
+
+
+def test_what_figure_2_hangs_on_is_marked_and_in_its_table() -> None:
+    """L24: how far periods are off is decided by stamps and a crystal that nobody has published."""
+    (part,) = run("fejes.fig2")["parts"]
+    (table,) = part["tables"]
+    assert table["kind"] == "chosen"
+    assert all(", chosen: " in check["what"] for check in part["checks"])
+    mean_ns = {row[0]: row[1] for row in table["rows"]}
+    assert mean_ns["the same, stamps of 64 ns"] > 5 > mean_ns["the same, stamps of 1 ns"]
+    crystal = "the same, a crystal of {} ppm"
+    assert mean_ns[crystal.format(100)] > 1 > mean_ns[crystal.format(0)]
+    coarse = study.run(STUDIES["fejes.fig2"], "fejes.fig2", ["stamp_ns=64", "packets=500"])
+    assert not coarse["met"]
+
+
+def test_what_fejes_figures_cannot_tell_is_said_to_be_by_construction() -> None:
+    """L22, L33: what constants behind the wake-up and one clock give by themselves is no check."""
+    (fig1,) = run("fejes.fig1")["parts"]
+    assert [row["kind"] for row in fig1["compared"] if row["published"] is None] == [
+        "by construction"
+    ]
+    assert not any("L22" in check["what"] for check in fig1["checks"])
+    assert "L22" in fig1["by_construction"][0]
+    (sizes,) = run("fejes.sizes")["parts"]
+    assert {row[2] for row in sizes["tables"][0]["rows"]} == {0.0}
+    assert any("one with times has none" in text for text in sizes["by_construction"])
 
 
 def test_sleeping_jitter_grows_with_the_packet_because_the_copy_does() -> None:

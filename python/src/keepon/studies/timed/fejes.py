@@ -2,8 +2,8 @@
 """Figures 1 and 2 of "The TSN Building Blocks in Linux": packets every 500 us by clock_nanosleep,
 and by an offloaded etf; and how much either hangs on the length of a packet (L22 to L24, L33).
 
-The host model is calibrated to Figure 1, so what it gives there is calibrated and no result; Figure
-2 is calculated.
+The host model is calibrated to Figure 1, so what it gives there is calibrated and no result. Figure
+2 hangs on the resolution of the stamps and on the crystal, which are chosen.
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ from keepon.studies.timed import linkruns
 from keepon.studies.timed.linkruns import Method, Sender, Stamps
 
 RUNS = 4
+OFFLOADED = "etf, offloaded"
 SIZES_BYTES = (64, 256, 512, 1024, 1518)
+STAMPS_NS = (1, 8, 16, 32, 64)
+CRYSTALS_PPM = (0.0, 1.0, 100.0)
 NO_TAIL = ("wakeup", StageOverride(tail_probability=0.0))
 """Among 10000 packets there was none."""
 
@@ -89,22 +92,20 @@ def fig1(settings: Settings, spread: Spread) -> Part:
         ),
         Comparison(
             "by the receiver's hardware: 80 % within, us", _within_us(stamps.apart_ns, 1000),
-            None, "fejes.fig1", "calculated",
+            None, "fejes.fig1", "by construction",
             "published: dominated by the sender's software; ours is the same plus stamps",
         ),
     ]  # fmt: skip
-    tx, rx = _within_us(stamps.sent_apart_ps, 10**6), _within_us(stamps.apart_ns, 1000)
     result.checks = [
         Check(
             "as many packets as published, none missing",
             len(stamps.late_ns) == settings.packets and stamps.missing == 0,
             f"{len(stamps.late_ns)}",
         ),
-        Check(
-            "what hardware stamps at the receiver is as precise as the sender's software (L22)",
-            abs(rx - tx) < 2 * settings.stamp_ns / 1000,
-            f"{tx:.3f} and {rx:.3f} us",
-        ),
+    ]
+    result.by_construction = [
+        "that what hardware stamps at the receiver is as precise as the sender's software (L22):"
+        " behind the wake-up all takes constant times, chosen, but for a step of the stamps"
     ]
     result.tables = [_seeds(done)]
     shares = np.linspace(0.01, 0.99, 99)
@@ -144,19 +145,33 @@ def _seeds(done: list[Stamps]) -> Table:
     )  # fmt: skip
 
 
-def fig2(settings: Settings, spread: Spread) -> Part:
-    """An offloaded etf, stamped by hardware of the receiver."""
+def _senders(settings: Settings) -> dict[str, Sender]:
+    """Those of Figure 2, and of what is chosen each alone."""
     period_ns = settings.period_us * 1000
     common: dict[str, Any] = {
         "stages": (NO_TAIL,), "synchronised": True, "interval_ms": settings.interval_ms,
-        "crystal_ppm": settings.crystal_ppm, "wander_ppb_per_s": settings.wander_ppb_per_s,
+        "wander_ppb_per_s": settings.wander_ppb_per_s,
     }  # fmt: skip
-    cases: dict[str, Sender] = {
-        "sleep": Sender("sleep", period_ns, stamp_ns=settings.stamp_ns, **common),
-        "etf, offloaded": Sender("txtime", period_ns, stamp_ns=settings.stamp_ns, **common),
-        "the same, stamps of 1 ns": Sender("txtime", period_ns, stamp_ns=1, **common),
-        "the same, one clock": Sender("txtime", period_ns, stages=(NO_TAIL,), stamp_ns=1),
+
+    def sender(method: Method, stamp_ns: int, crystal_ppm: float) -> Sender:
+        return Sender(method, period_ns, stamp_ns=stamp_ns, crystal_ppm=crystal_ppm, **common)
+
+    own_ns, own_ppm = settings.stamp_ns, settings.crystal_ppm
+    senders = {"sleep": sender("sleep", own_ns, own_ppm),
+               OFFLOADED: sender("txtime", own_ns, own_ppm)}  # fmt: skip
+    senders |= {f"the same, stamps of {ns} ns": sender("txtime", ns, own_ppm) for ns in STAMPS_NS}
+    senders |= {
+        f"the same, a crystal of {ppm:g} ppm": sender("txtime", own_ns, ppm) for ppm in CRYSTALS_PPM
     }
+    senders["stamps of 1 ns, one clock"] = Sender(
+        "txtime", period_ns, stages=(NO_TAIL,), stamp_ns=1
+    )
+    return senders
+
+
+def fig2(settings: Settings, spread: Spread) -> Part:
+    """An offloaded etf, stamped by hardware of the receiver."""
+    cases = _senders(settings)
     arguments = [
         (sender, settings.packets, settings.settle_s, settings.seed) for sender in cases.values()
     ]
@@ -171,31 +186,39 @@ def fig2(settings: Settings, spread: Spread) -> Part:
     result.tables = [
         Table(
             "Periods by the receiver's clock, off 500 us",
-            "calculated",
+            "chosen",
             [Column("sender"), Column("mean, ns", 1), Column("greatest, ns", 0),
              Column("periods", 0)],
             rows,
-            "Absolute differences. Clocks by PTP with stamps of hardware.",
+            "Absolute differences. Clocks by PTP with stamps of hardware, whose resolution is"
+            " chosen as the crystal is; those below change one of them.",
         )
     ]  # fmt: skip
-    off = np.abs(found["etf, offloaded"].apart_ns)
-    remark = "a comparator of 32 ns, of which the period is a multiple; the I225's is not published"
+    off = np.abs(found[OFFLOADED].apart_ns)
+    chosen = (
+        f"with stamps of {settings.stamp_ns} ns and a crystal of {settings.crystal_ppm:g} ppm,"
+        " chosen"
+    )
+    remark = (
+        f"{chosen}: see the table; a comparator of 32 ns, of which the period is a multiple, as the"
+        " I225's is not published"
+    )
     result.compared = [
         Comparison("mean, ns", float(off.mean()), known["offload_avg_diff_ns"], known["id"],
-                   "calculated", remark),
+                   "chosen", remark),
         Comparison("greatest, ns", int(off.max()), known["offload_max_diff_ns"], known["id"],
                    "chosen", f"a step of the stamps, {settings.stamp_ns} ns, which are chosen"),
     ]  # fmt: skip
     sleeping = np.abs(found["sleep"].apart_ns)
     result.checks = [
         Check(
-            "offloaded, periods are off by no more than published (L24)",
+            f"{chosen}: offloaded, periods are off by no more than published (L24)",
             float(off.mean()) <= known["offload_avg_diff_ns"]
             and int(off.max()) <= known["offload_max_diff_ns"],
             f"{off.mean():.2f} ns on average, {off.max()} ns at most",
         ),
         Check(
-            "sleeping they are off by a hundred times as much",
+            f"{chosen}: sleeping they are off by a hundred times as much",
             float(sleeping.mean()) > 100 * max(float(off.mean()), 1.0),
             f"{sleeping.mean():.0f} ns on average",
         ),
@@ -240,14 +263,16 @@ def sizes(settings: Settings, spread: Spread) -> Part:
     sleep, timed = spans["sleep"], spans["txtime"]
     result.checks = [
         Check(
-            "sleeping, jitter rises with the length; with times it does not (L33)",
+            "sleeping, jitter rises with the length as the cost of copying, chosen, does; with"
+            " times it does not (L33)",
             sleep == sorted(sleep) and sleep[-1] > 1.1 * sleep[0] and max(timed) <= min(timed) + 1,
             f"{sleep[0]:.0f} to {sleep[-1]:.0f} ns; {min(timed):.1f} to {max(timed):.1f} ns",
         )
     ]
     result.by_construction = [
-        "that a sleeping sender's jitter rises: the cost of copying is set to. That one with times"
-        " keeps its own is the result"
+        "that a sleeping sender's jitter rises: the cost of copying is set to",
+        "that one with times has none: there is one clock, the period is a multiple of the"
+        " comparator's 32 ns, and frames are handed over before by more than copying takes",
     ]
     return result
 
