@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""taprio in software above etf, on target vm: the qdiscs are put to a device that is down, for Linux
-stops the gates when a class gets a qdisc while it is up. On 6.12 a stream that waits in etf beside
-best effort uses up its own budget before its time, as the simulator has it.
+"""taprio in software above etf, on target vm: the qdiscs are put to a device that is down, for
+Linux stops the gates when a class gets a qdisc while it is up. On 6.12 a stream that waits in etf
+beside best effort uses up its own budget before its time, as the simulator has it.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ sync.mode = "ideal"
 name = "a"
 driver = "standard"
 qdisc = '''
-tc qdisc replace dev eth0 parent root handle 100 taprio num_tc 3 map 2 2 1 0 2 2 2 2 2 2 2 2 2 2 2 2 \
-  queues 1@0 1@1 1@2 base-time 0 sched-entry S 03 5000000 sched-entry S 04 5000000 clockid CLOCK_TAI
+tc qdisc replace dev eth0 parent root handle 100 taprio \
+  num_tc 3 map 2 2 1 0 2 2 2 2 2 2 2 2 2 2 2 2 queues 1@0 1@1 1@2 base-time 0 \
+  sched-entry S 03 5000000 sched-entry S 04 5000000 clockid CLOCK_TAI
 tc qdisc replace dev eth0 parent 100:2 etf clockid CLOCK_TAI delta 500000
 '''
 [[station]]
