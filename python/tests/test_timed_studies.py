@@ -14,9 +14,11 @@ from typing import Any
 import jsonschema
 import numpy as np
 import pytest
+from keepon.errors import ConfigError
 from keepon.model import documents, published
 from keepon.studies import study
 from keepon.studies.registry import STUDIES
+from keepon.studies.spread import Spread, SpreadSettings
 from keepon.studies.timed import (
     cochran,
     deviations,
@@ -93,6 +95,77 @@ def test_what_is_calibrated_to_figure_1_is_not_called_calculated() -> None:
 
 
 # ---- Mitsubishi ----
+
+
+STUDIES_OF_CLASSES = [name for name in QUICK if name.startswith("mitsubishi")]
+
+
+@pytest.mark.parametrize("name", STUDIES_OF_CLASSES)
+@pytest.mark.parametrize(
+    ("assignments", "sentence"),
+    [
+        (["cores=0"], "setting `cores` = 0: must be between 1 and 1024"),
+        (
+            ["delta_us=21"],
+            "setting `delta_us` = 21: must be between 22 and 386 with driver_us = 11",
+        ),
+        (["delta_us=387"], "setting `delta_us` = 387: must be between 22 and 386"),
+        (["driver_us=190"], "setting `delta_us` = 200: must be between 201 and 386 with driver_us"),
+        (["driver_us=261"], "setting `driver_us` = 261: must be between 1 and 260"),
+    ],
+)
+def test_settings_that_never_can_be_are_refused_in_their_own_words(
+    name: str, assignments: list[str], sentence: str
+) -> None:
+    with pytest.raises(ConfigError) as told:
+        study.read_settings(STUDIES[name], name, assignments)
+    assert sentence in str(told.value)
+
+
+@pytest.mark.parametrize(
+    "ends",
+    [
+        {"tc0_us": 1, "periodic_bytes": 64, "stall_us": 0, "cores": 1},
+        {"tc0_us": 290, "periodic_bytes": 1222, "stall_us": 100_000, "cores": 1024},
+        {"delta_us": 22, "txtime_delay_us": 12},
+        {"delta_us": 386, "txtime_delay_us": 390},
+        {"stack_ns": 0, "driver_us": 1, "delta_us": 12},
+        {"stack_ns": 0, "driver_us": 1, "delta_us": 391},
+        {"stack_ns": 100_000, "driver_us": 260, "delta_us": 271},
+        {"stack_ns": 100_000, "driver_us": 189, "delta_us": 291},
+    ],
+)
+def test_the_ends_of_every_range_can_be_run(ends: dict[str, int]) -> None:
+    """What planner and simulator refuse is refused before, with the setting's name."""
+    words = [f"{key}={value}" for key, value in ends.items()]
+    options = ["duration_s=0.1", "starts=1", *words]
+    settings, _ = study.read_settings(STUDIES["mitsubishi.remedy"], "mitsubishi.remedy", options)
+    for way in ("none", "reschedule", "keepon", "no qdiscs"):
+        case = Case("TCP", remedy=way, stalls_s=(threeclasses.STALL_S,))
+        assert threeclasses.measure(case, settings, 1).submitted > 0
+
+
+def test_longer_frames_than_a_slot_holds_are_refused_only_where_there_are_slots() -> None:
+    study.read_settings(STUDIES["mitsubishi.table8"], "mitsubishi.table8", ["periodic_bytes=1518"])
+    with pytest.raises(ConfigError, match="`periodic_bytes` = 1223: must be between 64 and 1222"):
+        study.read_settings(
+            STUDIES["mitsubishi.remedy"], "mitsubishi.remedy", ["periodic_bytes=1223"]
+        )
+
+
+def test_a_table_leaves_out_what_does_not_go_with_the_settings(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each value of table 11's tables is taken alone: delta 50 us goes with no slow driver."""
+    wanted: list[str] = []
+    monkeypatch.setattr(
+        throughput, "measure_all", lambda cases, spread: wanted.extend(cases) or dict(cases)
+    )
+    with Spread(SpreadSettings()) as workers:
+        swept = throughput._sweep(Settings(driver_us=60), workers)
+    assert list(swept["delta_us"]) == [100, 150, 200, 300]
+    assert list(swept["cores"]) == [0, 1, 2, 4]
+    assert "delta_us 50" not in wanted and "stack_ns 40000" in wanted
 
 
 def test_the_scenario_has_the_published_set_up_and_what_a_case_changes() -> None:

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict
 from keepon.measure.results import NONE, FrameArrays
 from keepon.measure.simulated import TcpMachines
 from keepon.measure.statistics import IntArray
-from keepon.model import examples, loading, published
+from keepon.model import examples, launchtime, loading, published
 from keepon.model.fields import Number, Whole
 from keepon.model.scenario import (
     Fault,
@@ -32,7 +32,7 @@ from keepon.model.scenario import (
 )
 from keepon.studies import inputs
 from keepon.studies.planned import planned_run
-from keepon.studies.settings import Origins
+from keepon.studies.settings import Origins, refuse
 
 Protocol = Literal["UDP", "TCP"]
 Remedy = Literal["none", "reschedule", "keepon", "no qdiscs"]
@@ -81,11 +81,11 @@ class Settings(BaseModel):
     duration_s: Annotated[float, Number(0.1, 3600)] = 15.0
     tc0_us: Annotated[int, Whole(1, 290)] = 50
     periodic_bytes: Annotated[int, Whole(64, 1518)] = 128
-    delta_us: Annotated[int, Whole(20, 500)] = 200
+    delta_us: Annotated[int, Whole(12, 391)] = 200
     txtime_delay_us: Annotated[int, Whole(12, 390)] = 40
     stack_ns: Annotated[int, Whole(0, 100_000)] = 5_000
-    driver_us: Annotated[int, Whole(1, 1000)] = 11
-    cores: Annotated[int, Whole(0, 1024)] = 4
+    driver_us: Annotated[int, Whole(1, 260)] = 11
+    cores: Annotated[int, Whole(1, 1024)] = 4
     stall_us: Annotated[int, Whole(0, 100_000)] = 600
     starts: Annotated[int, Whole(1, 1000)] = 10
     seed: Annotated[int, Whole(0, 2**31)] = 1
@@ -97,7 +97,7 @@ ORIGINS = Origins(
         "delta_us": "mitsubishi.table7",
         "txtime_delay_us": "mitsubishi.table6",
         "stall_us": "mitsubishi.exclusion (the least that occurred and was excluded)",
-        "cores": "mitsubishi.table2 (of the CPU; 0: a core for everything)",
+        "cores": "mitsubishi.table2 (of the CPU); a stall takes all there are",
     },
     chosen={
         "tc0_us": (
@@ -232,6 +232,50 @@ def scenario(case: Case, settings: Settings) -> Scenario:
             "fault": stalls,
         }
     )
+
+
+def delta_problem(settings: Settings) -> str:
+    """Why frames with times cannot be in the NIC in time and in order; empty if they can."""
+    made = scenario(Case("TCP"), settings)
+    talker, advance_ns = made.station_named("talker"), made.stream[0].advance_ns
+    delta_ns = settings.delta_us * 1000
+    least_us = -(-launchtime.least_delta_ns(made, talker) // 1000)
+    host_ns = launchtime.least_advance_ns(made, talker, len(made.stream)) - delta_ns
+    most_us = (advance_ns - host_ns) // 1000
+    if least_us <= settings.delta_us <= most_us:
+        return ""
+    return (
+        f"must be between {least_us} and {most_us} with driver_us = {settings.driver_us} and"
+        f" stack_ns = {settings.stack_ns}, as a frame must be in the NIC at its time and is handed"
+        f" over {advance_ns // 1000} us before; change one of them"
+    )
+
+
+def check(settings: Settings) -> None:
+    """Settings go together.
+
+    Raises:
+        ConfigError: they do not; one sentence in their own words.
+    """
+    if problem := delta_problem(settings):
+        raise refuse("delta_us", settings.delta_us, problem)
+
+
+def check_slots(settings: Settings) -> None:
+    """Settings go together where keepon is one of the ways.
+
+    Raises:
+        ConfigError: they do not; one sentence in their own words.
+    """
+    check(settings)
+    most = SLOT_BYTES - TRIM_BYTES
+    if settings.periodic_bytes > most:
+        raise refuse(
+            "periodic_bytes",
+            settings.periodic_bytes,
+            f"must be between 64 and {most} here, what a slot of keepon holds; choose shorter"
+            " frames, or mitsubishi.table8 to table11, which have no slots",
+        )
 
 
 def _talker(station: Station, case: Case, settings: Settings) -> Station:
