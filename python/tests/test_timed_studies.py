@@ -14,6 +14,7 @@ from typing import Any
 import jsonschema
 import numpy as np
 import pytest
+from helpers import ROOT
 from keepon.errors import ConfigError
 from keepon.model import documents, published
 from keepon.studies import study
@@ -166,6 +167,16 @@ def test_a_table_leaves_out_what_does_not_go_with_the_settings(
     assert list(swept["delta_us"]) == [100, 150, 200, 300]
     assert list(swept["cores"]) == [0, 1, 2, 4]
     assert "delta_us 50" not in wanted and "stack_ns 40000" in wanted
+
+
+def test_the_gap_of_the_text_is_that_of_the_settings() -> None:
+    """docs/timed-studies.md: from TC0's time less delta to TC2's end less txtime-delay."""
+    set_ = Settings()
+    begin_us = CYCLE_NS // 1000 + set_.tc0_us - set_.delta_us
+    gap_us = CYCLE_NS // 1000 - set_.txtime_delay_us - begin_us
+    text = " ".join((ROOT / "docs" / "timed-studies.md").read_text().split())
+    assert f"the gap that decides it in the simulator at 1 Gb/s is {gap_us} us." in text
+    assert f"From {set_.tc0_us + gap_us} us on there is no gap." in text
 
 
 def test_the_scenario_has_the_published_set_up_and_what_a_case_changes() -> None:
