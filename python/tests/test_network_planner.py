@@ -150,6 +150,77 @@ def test_a_frame_that_may_wait_for_longer_than_its_period_is_none_to_plan(
     assert f" and its period is {period_ns} ns" in plan["why"]["message"]
 
 
+BEHIND_A_BRIDGE = """
+schema = "keepon.scenario/1"
+name = "behind"
+duration_s = 0.05
+[[station]]
+name = "t"
+driver = "DRIVER"
+[[station]]
+name = "l"
+driver = "launchtime"
+[[bridge]]
+name = "b"
+processing_ns = 50_000
+[[link]]
+ends = ["t", "b"]
+rate_bps = RATE
+[[link]]
+ends = ["b", "l"]
+rate_bps = 100_000_000
+[[stream]]
+id = "S"
+talker = "t"
+listeners = ["l"]
+period_ns = PERIOD
+frame_bytes = 1000
+"""
+BY_HAND = """
+[bridge.gates.l]
+entries = [
+    { gates = "0x01", ns = 81_000 },
+    { gates = "0x20", ns = 80_670 },
+    { gates = "0x01", ns = 838_330 },
+]
+[[link]]"""
+
+
+@pytest.mark.parametrize("driver", ["launchtime", "standard"])
+@pytest.mark.parametrize("isolation", ["frame", "order"])
+def test_a_frame_that_is_in_its_queue_for_longer_than_its_period(
+    driver: str, isolation: str
+) -> None:
+    """Processing and a frame's time on the slow link: the next one would come into its queue."""
+    text = BEHIND_A_BRIDGE.replace("DRIVER", driver).replace("RATE", "1_000_000_000")
+    load = '[[load]]\nid = "L"\ntalker = "t"\nlistener = "l"\nrate_bps = 1_000_000\n'
+    text = text.replace("PERIOD", "90_000").replace(
+        "bytes = 1000", "bytes = 1000\nadvance_ns = 300_000"
+    )
+    scenario = loading.parse(f'{text}{load}[planner]\nisolation = "{isolation}"\n', "behind.toml")
+    plan = make_plan(scenario)
+    if plan["status"] == "feasible":
+        verify(scenario, plan)
+
+
+@pytest.mark.parametrize("offset_ns", ["auto", 0, 500_000, 900_000, 950_000])
+def test_behind_a_gate_list_of_hand_the_release_decides_how_long_a_frame_waits(
+    offset_ns: str | int,
+) -> None:
+    """At 0 it waits in its queue beyond its period; some releases leave it alone there."""
+    text = BEHIND_A_BRIDGE.replace("DRIVER", "launchtime").replace("RATE", "100_000_000")
+    text = text.replace("PERIOD", "1_000_000").replace("\nprocessing_ns = 50_000", "")
+    text = text.replace("\n[[link]]", BY_HAND, 1)
+    if offset_ns != "auto":
+        text += f"offset_ns = {offset_ns}\n"
+    scenario = loading.parse(text, "behind.toml")
+    plan = make_plan(scenario)
+    if offset_ns != 0:
+        assert plan["status"] == "feasible"
+    if plan["status"] == "feasible":
+        verify(scenario, plan)
+
+
 def test_jitter_that_is_allowed_is_used_where_periods_do_not_fit() -> None:
     scenario = clash(jitter_ns=10_000)
     plan = verify(scenario, make_plan(scenario))

@@ -255,19 +255,20 @@ def _closed(ground: Ground, limits: Limits) -> Proof | None:
 
 
 def _wide(ground: Ground, limits: Limits) -> Proof | None:
-    """A frame that may need a wire for longer than its period, whatever the way: it would meet the
-    next one. Ways on which it does are no longer among its trees.
+    """A frame that may need a wire, or a queue of its own, for longer than its period, whatever the
+    way: it would meet the next one. Ways on which it does are no longer among its trees.
     """
     for flow in ground.flows:
         limits.look(PROVING)
         wide = {tree.number: claim for tree in flow.trees if (claim := _widest(ground, flow, tree))}
         if len(wide) == len(flow.trees):
             claim = wide[flow.trees[0].number]
-            _, here, there = claim.resource
+            kind, here, there, *_ = claim.resource
+            what = "the link" if kind == "wire" else "a queue of its own on the link"
             return Proof(
                 "wire",
-                f'stream "{flow.stream.id}": a frame may need the link "{here}" to "{there}" for'
-                f" {ceil_ns(claim.end_ps - claim.start_ps)} ns, with what may be sent before it,"
+                f'stream "{flow.stream.id}": a frame may need {what} "{here}" to "{there}" for'
+                f" {ceil_ns(flow.period_ps + claim.over_ps)} ns, with what may be sent before it,"
                 f" and its period is {flow.period_ps // PS_PER_NS} ns",
                 [flow.stream.id],
             )
@@ -276,13 +277,15 @@ def _wide(ground: Ground, limits: Limits) -> Proof | None:
 
 
 def _widest(ground: Ground, flow: Flow, tree: Tree) -> Claim | None:
-    """Of a wire, if it is longer than the period."""
+    """The claim that is longest beyond the period, if any is, whenever the flow is released. Behind
+    a gate list of hand that hangs on the release: only the talker's wire counts.
+    """
     laid = ground.alone(flow, tree)
-    if isinstance(laid, int):  # by a gate list of hand
+    if isinstance(laid, int):
         return None
-    claims = [claim for claim in laid.claims if claim.resource[0] == "wire"]
-    widest = max(claims, key=lambda claim: claim.end_ps - claim.start_ps)
-    return widest if widest.end_ps - widest.start_ps > flow.period_ps else None
+    by_hand = any(ground.explicit(leg.here, leg.there) for leg in tree.legs)
+    widest = max(laid.claims[:1] if by_hand else laid.claims, key=lambda claim: claim.over_ps)
+    return widest if widest.over_ps else None
 
 
 def _deadline(ground: Ground, limits: Limits) -> Proof | None:

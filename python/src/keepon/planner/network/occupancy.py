@@ -42,6 +42,16 @@ class Claim:
     group: int = ALONE
     modulus_ps: int = 0
 
+    @property
+    def over_ps(self) -> int:
+        """By how much it meets its own next turn, if it is longer than its period; else 0. Of an
+        order there is none with itself.
+        """
+        is_order = self.start_ps != self.start_2_ps
+        if is_order or self.group != ALONE:
+            return 0
+        return max(0, self.end_ps - self.start_ps - self.period_ps)
+
     def moved(self, by_ps: int) -> Claim:
         """The claim later by this."""
         return Claim(
@@ -178,6 +188,8 @@ class Occupancy:
         """By how much the claim must at least move later to meet none; 0 if it meets none, NEVER if
         it always will.
         """
+        if over_ps := claim.over_ps:
+            return over_ps
         table = self._tables.get(claim.resource)
         if table is None or not table.owners:
             return 0
