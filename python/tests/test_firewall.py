@@ -249,6 +249,13 @@ def test_rules_that_are_of_iptables_alone_are_asked_of_it(
         firewall.check_twins("eth0", "rt0")
 
 
+@pytest.mark.parametrize("negated", ["-i ! eth0", "! -i eth0"])
+def test_a_negation_stands_before_the_option_or_the_name(negated: str) -> None:
+    """As ebtables writes it, and as the others do."""
+    units = ruleset.units(f"*filter\n-A FORWARD {negated} -j DROP", "ebtables-legacy-save")
+    assert list(firewall._otherwise(units, "ebtables-legacy-save", "eth0", "rt0"))
+
+
 def test_rules_for_kinds_of_devices_are_refused(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -345,6 +352,7 @@ def test_numbers_of_something_else_are_not(
         ('devices = { "rt0", "wlan0" }', ""),
         ("devices = { eth0, rt0 }", "limit rate over 9/second drop"),
         ("devices = { eth0, rt0 }", 'dup to "wlan0"'),
+        ("devices = { eth0, rt0 }", "meta random < 1000 drop"),
         ('device "*"', "jump other"),
     ],
 )

@@ -221,6 +221,24 @@ def test_behind_a_gate_list_of_hand_the_release_decides_how_long_a_frame_waits(
         verify(scenario, plan)
 
 
+@pytest.mark.parametrize("offset_ns", ["auto", 500_000, 900_000])
+def test_a_release_at_which_the_clock_decides_on_the_gate_is_no_proof(
+    offset_ns: str | int,
+) -> None:
+    """Released at 0 the frame comes when it may just still be sent, by a clock that is off."""
+    text = BEHIND_A_BRIDGE.replace("DRIVER", "launchtime").replace("RATE", "100_000_000")
+    text = text.replace("PERIOD", "1_000_000").replace("\nprocessing_ns = 50_000", "")
+    lists = BY_HAND.replace("81_000", "74_800").replace("80_670", "100_000")
+    text = text.replace("\n[[link]]", lists.replace("838_330", "825_200"), 1)
+    text = text.replace("[[station]]", '[sync]\nmode = "gptp"\ngrandmaster = "t"\n[[station]]', 1)
+    if offset_ns != "auto":
+        text += f"offset_ns = {offset_ns}\n"
+    scenario = loading.parse(text, "behind.toml")
+    ground = Ground(scenario)
+    assert isinstance(ground.alone(ground.flows[0], ground.flows[0].trees[0]), int)
+    verify(scenario, make_plan(scenario))
+
+
 def test_jitter_that_is_allowed_is_used_where_periods_do_not_fit() -> None:
     scenario = clash(jitter_ns=10_000)
     plan = verify(scenario, make_plan(scenario))

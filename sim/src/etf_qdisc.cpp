@@ -26,12 +26,11 @@ void EtfQdisc::Enqueue(TxFrame &frame)
 	const std::int64_t now_ns = host_.TaiNs();
 	const bool timed = frame.frame.flags & KPN_FRAME_TXTIME;
 	if (!timed || (frame.assisted && !spec_.skip_sock_check)) {
-		wrong_++;
-		host_.Drop(frame, KPN_VERDICT_INVALID);
+		EndWrong(frame);
 		return;
 	}
 	if (frame.frame.txtime_ns < now_ns) {
-		if (EndLate(frame, now_ns))
+		if (EndLate(frame, now_ns) || taker_)
 			Serve();
 		return;
 	}
@@ -75,8 +74,16 @@ void EtfQdisc::EndBehind(TxFrame &frame)
 		Serve();
 		return;
 	}
+	EndWrong(frame);
+}
+
+/// Whatever becomes of a frame, Linux asks for others when it has come.
+void EtfQdisc::EndWrong(TxFrame &frame)
+{
 	wrong_++;
 	host_.Drop(frame, KPN_VERDICT_INVALID);
+	if (taker_)
+		taker_->Serve();
 }
 
 std::int64_t EtfQdisc::DueNs() const

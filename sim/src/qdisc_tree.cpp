@@ -64,9 +64,12 @@ void QdiscTree::Enqueue(TxFrame &frame)
 	if (gates_ && gates_->Refuses(frame))
 		return;
 	if (timed && (assist_ || (windows_ && takes_txtime_[queue]))) {
-		if (!(assist_ ? assist_ : windows_)->Allows(frame)) {
+		const bool begun = !gates_ || gates_->Begun();
+		if (!begun || !(assist_ ? assist_ : windows_)->Allows(frame)) {
 			outside_window_++;
 			host_.Drop(frame, KPN_VERDICT_NOT_ALLOWED);
+			if (gates_)
+				gates_->Serve();
 			return;
 		}
 	} else if (assist_) {

@@ -219,10 +219,13 @@ bool TaprioGates::HasBudget(const TxFrame &frame)
 	return open_[frame.frame.tc].budget_ps >= 0;
 }
 
+/// Several classes may lead to one leaf, which is asked once, as that of its first frame.
 TxFrame *TaprioGates::Head(std::size_t tc)
 {
-	if (sources_[tc].leaf)
-		return sources_[tc].leaf->Head();
+	if (sources_[tc].leaf) {
+		TxFrame *const head = sources_[tc].leaf->Head();
+		return head && head->frame.tc == tc ? head : nullptr;
+	}
 	return ready_[tc].empty() ? nullptr : &host_.FrameAt(ready_[tc].front());
 }
 
@@ -310,6 +313,7 @@ void TaprioGates::Serve()
 			waiting_--;
 			QdiscBelow *const own = sources_[frame.frame.tc].below;
 			(own ? *own : below_).HandOn(frame);
+			static_cast<void>(HasRoom(frame)); // a ring that it fills wakes us
 		}
 	}
 }

@@ -335,10 +335,10 @@ void TcpSender::Leave()
 {
 	if (Reducing())
 		window_.cwnd = window_.ssthresh;
+	if (!Calm() && windows_persist_ > 0 && --windows_persist_ == 0)
+		windows_ = 1;
 	state_ = TcpState::kOpen;
 	duplicate_acks_ = 0;
-	if (windows_persist_ > 0 && --windows_persist_ == 0)
-		windows_ = 1;
 }
 
 void TcpSender::Grow(const TcpNews &news, TimePs now)

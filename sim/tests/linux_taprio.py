@@ -17,6 +17,7 @@ BULK = 8
 FCS, PREAMBLE, GAP = 4, 8, 12
 FOREVER = 1 << 62
 RING = 256
+ENDS = ("no_room", "oversize", "not_allowed", "late", "invalid")
 TIMED = -1
 """Flow number of the first stream with times; the others have lower ones."""
 
@@ -56,7 +57,10 @@ class Case:
     fetch_ns: int
     coalesce_ns: int
     coalesce_frames: int
-    timed: tuple[Timed, ...] = ()  # of one class and delta
+    timed: tuple[Timed, ...] = ()  # those of one class have one delta
+    deadline_mode: bool = False
+    queues: int = 8
+    """Transmit queues; those of classes beyond them are the last one's."""
 
     @property
     def cycle_ns(self) -> int:
@@ -98,14 +102,13 @@ class Machine:
     is_stopped: bool = False
     stops: int = 0
     sfd_ps: dict[tuple[int, int], int] = field(default_factory=dict)
-    dropped: dict[str, int] = field(
-        default_factory=lambda: {"no_room": 0, "oversize": 0, "late": 0}
-    )
-    watchdog_ns: int | None = None
-    last_ns: int = 0
+    dropped: dict[str, int] = field(default_factory=lambda: dict.fromkeys(ENDS, 0))
+    watchdog_ns: dict[int, int | None] = field(default_factory=dict)
+    last_ns: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         windows = self.case.windows
+        self.delta_ns = {timed.tc: timed.delta_ns for timed in self.case.timed}
         self.gate_duration = [[self.in_a_row_ns(i, tc) for tc in range(CLASSES)]
                               for i in range(len(windows))]  # fmt: skip
         base_ns, cycle_ns = self.case.base_ns, self.case.cycle_ns
@@ -158,18 +161,29 @@ class Machine:
         self.at(flow.start_ns * 1000 + (seq + 1) * gap_ps // flow.rate_bps, self.arrive,
                 (number, seq + 1))  # fmt: skip
         packet = Packet(number, seq, flow.frame_bytes, flow.tc)
-        longest_ns = max(row[flow.tc] for row in self.gate_duration)
-        if (
-            self.entry is not None
-            and longest_ns != self.case.cycle_ns
-            and packet.skb_bytes * self.case.byte_ps > longest_ns * 1000
-        ):
+        if self.is_too_long(packet):
             self.dropped["oversize"] += 1
         elif len(self.queues[flow.tc]) >= QUEUE_FRAMES:
             self.dropped["no_room"] += 1
         else:
             self.queues[flow.tc].append(packet)
         self.qdisc_run()
+
+    def is_too_long(self, packet: Packet) -> bool:
+        longest_ns = max(row[packet.tc] for row in self.gate_duration)
+        if self.entry is None or longest_ns == self.case.cycle_ns:
+            return False
+        return packet.skb_bytes * self.case.byte_ps > longest_ns * 1000
+
+    def is_valid_interval(self, packet: Packet) -> bool:
+        """None is before the timer has fired for the first time."""
+        into_ns = (packet.txtime_ns - self.case.base_ns) % self.case.cycle_ns
+        takes_ns = packet.skb_bytes * self.case.byte_ps // 1000
+        for gates, ns in self.case.windows:
+            if gates >> packet.tc & 1 and into_ns > 0 and into_ns + takes_ns < ns:
+                return self.entry is not None
+            into_ns -= ns
+        return False
 
     def hand_over(self, seq: int, number: int) -> None:
         timed = self.case.timed[number]
@@ -183,40 +197,48 @@ class Machine:
         packet = Packet(
             TIMED - number, seq - timed.first, timed.frame_bytes, timed.tc, self.epoch_ns + due_ns
         )
-        if packet.txtime_ns >= self.last_ns:  # is_packet_valid(); all come before their times
+        if self.is_too_long(packet):
+            self.dropped["oversize"] += 1
+        elif not self.is_valid_interval(packet):
+            self.dropped["not_allowed"] += 1
+        elif packet.txtime_ns < self.tai_ns:
+            self.dropped["late"] += 1
+        elif packet.txtime_ns < self.last_ns.get(timed.tc, 0):
+            self.dropped["invalid"] += 1
+        else:
             queue = [*self.queues[timed.tc], packet]
             self.queues[timed.tc] = deque(sorted(queue, key=lambda packet: packet.txtime_ns))
-            self.reset_watchdog()
+            self.reset_watchdog(timed.tc)
         self.qdisc_run()
         self.hand_over(seq + 1, number)
 
-    def reset_watchdog(self) -> None:
-        timed = self.case.timed[0]
-        queue = self.queues[timed.tc]
-        at_ns = queue[0].txtime_ns - timed.delta_ns if queue else None
-        if at_ns != self.watchdog_ns:
-            self.watchdog_ns = at_ns
+    def reset_watchdog(self, tc: int) -> None:
+        queue = self.queues[tc]
+        at_ns = queue[0].txtime_ns - self.delta_ns[tc] if queue else None
+        if at_ns != self.watchdog_ns.get(tc):
+            self.watchdog_ns[tc] = at_ns
             if at_ns is not None:
                 at_ps = max(self.now_ps, (at_ns - self.epoch_ns) * 1000)
-                self.at(at_ps, self.watchdog, at_ns)
+                self.at(at_ps, self.watchdog, (tc, at_ns))
 
-    def watchdog(self, at_ns: int) -> None:
-        if at_ns == self.watchdog_ns:
-            self.watchdog_ns = None
+    def watchdog(self, which: tuple[int, int]) -> None:
+        tc, at_ns = which
+        if at_ns == self.watchdog_ns.get(tc):
+            self.watchdog_ns[tc] = None
             self.qdisc_run()
 
-    def dequeue_etf(self, timed: Timed) -> Packet | None:
+    def dequeue_etf(self, tc: int) -> Packet | None:
         """etf_dequeue_timesortedlist()"""
-        queue = self.queues[timed.tc]
+        queue = self.queues[tc]
         taken = None
         if queue[0].txtime_ns < self.tai_ns:
             while queue and queue[0].txtime_ns <= self.tai_ns:
                 queue.popleft()
                 self.dropped["late"] += 1
-        elif queue[0].txtime_ns - timed.delta_ns <= self.tai_ns:
+        elif self.case.deadline_mode or queue[0].txtime_ns - self.delta_ns[tc] <= self.tai_ns:
             taken = queue.popleft()
-            self.last_ns = taken.txtime_ns
-        self.reset_watchdog()
+            self.last_ns[tc] = taken.txtime_ns
+        self.reset_watchdog(tc)
         return taken
 
     def dequeue_from(self, tc: int) -> Packet | None:
@@ -235,8 +257,8 @@ class Machine:
                     self.budget[each] -= packet.skb_bytes
             if self.budget[tc] < 0:
                 return None
-        if self.case.timed and tc == self.case.timed[0].tc:
-            return self.dequeue_etf(self.case.timed[0])
+        if tc in self.delta_ns:
+            return self.dequeue_etf(tc)
         return self.queues[tc].popleft()
 
     def dequeue(self) -> Packet | None:

@@ -7,7 +7,7 @@ import random
 
 import pytest
 from keepon import _sim
-from linux_taprio import TIMED, Case, Flow, Machine, Timed
+from linux_taprio import ENDS, TIMED, Case, Flow, Machine, Timed
 
 EPOCH_NS = 1_700_000_000_000_000_000
 MBPS, US, MS = 1_000_000, 1_000, 1_000_000
@@ -51,9 +51,14 @@ def simulated(of: Case):
         "base_ns": of.base_ns, "cycle_ns": of.cycle_ns, "txtime_assist": False,
         "txtime_delay_ns": 0,
     }  # fmt: skip
-    leaves = {"leaves": [{"kind": "fifo"} for _ in range(8)], "queues": [*range(8), *[7] * 8]}
+    leaves = {
+        "leaves": [{"kind": "fifo"} for _ in range(of.queues)],
+        "queues": [min(tc, of.queues - 1) for tc in range(16)],
+    }
     for timed in of.timed:
-        leaves["leaves"][timed.tc] = {"kind": "etf", "delta_ns": timed.delta_ns}
+        leaves["leaves"][timed.tc] = {
+            "kind": "etf", "delta_ns": timed.delta_ns, "deadline_mode": of.deadline_mode,
+        }  # fmt: skip
     nic = {
         "fetch_ns": of.fetch_ns, "coalesce_ns": of.coalesce_ns,
         "coalesce_frames": of.coalesce_frames,
@@ -91,9 +96,7 @@ def simulated(of: Case):
     ends = [*map(sim.load, loads), *map(sim.stream, streams)]
     for end in ends:
         assert end["submitted"] == sum(end["verdicts"].values()) + end["pending"]
-    return sfd_ps, {
-        name: sum(end["verdicts"][name] for end in ends) for name in ("no_room", "oversize", "late")
-    }
+    return sfd_ps, {name: sum(end["verdicts"][name] for end in ends) for name in ENDS}
 
 
 def until(sfd_ps, end_ns):
@@ -158,30 +161,51 @@ def test_many_of_these_cases_stop_the_ring_and_many_do_not():
 
 
 def timed_case(seed: int) -> Case:
-    """Streams within a window of their class, beside best effort in all windows."""
+    """Streams in one to three classes, within their windows or not, beside best effort; every third
+    with deadline mode, every fourth with a schedule that begins while frames come.
+    """
     draw = random.Random(seed)
     windows = [
-        (draw.choice([1, 3, 5, 7]) | (2 if number == 0 else 0), draw.randint(100 * US, 300 * US))
+        (draw.randint(0, 15) | (2 if number == 0 else 0), draw.randint(50 * US, 300 * US))
         for number in range(draw.randint(2, 3))
     ]
-    windows.append((draw.choice([0, 4, 5]), MS - sum(ns for _, ns in windows)))
-    flows = [
-        Flow(tc, draw.choice([64, 100, 300, 1518]), draw.choice([5, 60, 300]) * MBPS + 33,
-             10 * MS + draw.randint(0, MS))
-        for tc in (0, 2)
-    ]  # fmt: skip
-    delta_ns, frame_bytes = draw.choice([20, 50, 150]) * US, draw.choice([100, 500, 1500])
+    windows.append((draw.randint(0, 15), MS - sum(ns for _, ns in windows)))
+    opened = [tc for tc in range(4) if any(gates >> tc & 1 for gates, _ in windows)]
+    classes = draw.sample(opened, draw.randint(1, min(3, len(opened))))
+    delta_ns = {tc: draw.choice([20, 50, 150, 600]) * US for tc in classes}
     timed = tuple(
         Timed(
-            1, frame_bytes, MS, draw.randint(60 * US, windows[0][1] - 20 * US),
-            draw.randint(50 * US, 2_500 * US), delta_ns, 10,
+            tc, draw.choice([100, 500, 1500]), MS, draw.randint(1, MS - 1),
+            draw.randint(5 * US, 3_500 * US), delta_ns[tc], 10,
         )
+        for tc in classes
         for _ in range(draw.randint(1, 3))
     )  # fmt: skip
-    flows = [flow for flow in flows if any(gates >> flow.tc & 1 for gates, _ in windows)]
-    return Case(windows, EPOCH_NS, flows, 30 * MS, 8_000, 800, 50 * US, 1, timed)
+    flows = [
+        Flow(tc, draw.choice([64, 100, 300, 1518]), draw.choice([5, 60, 300, 1100]) * MBPS + 33,
+             10 * MS + draw.randint(0, MS))
+        for tc in opened
+        if tc not in classes
+    ]  # fmt: skip
+    queues = draw.choice([8, 4, max(classes) + 1])
+    if queues <= max(opened):
+        flows = [flow for flow in flows if flow.tc < queues]
+    base_ns = EPOCH_NS + (draw.randint(11, 20) * MS if seed % 4 == 3 else 0)
+    return Case(
+        windows, base_ns, flows, 30 * MS, draw.choice([8_000, 80_000, 800]), 800,
+        draw.choice([50, 5_000]) * US, draw.choice([1, 10, 32]), timed, seed % 3 == 0, queues,
+    )  # fmt: skip
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(90))
 def test_etf_is_looked_at_as_linux_does(seed):
     check(timed_case(seed))
+
+
+def test_these_cases_have_frames_that_end_in_every_way():
+    machines = [Machine(timed_case(seed), EPOCH_NS) for seed in range(30)]
+    for machine in machines:
+        machine.run()
+    for end in ENDS:
+        assert sum(machine.dropped[end] > 0 for machine in machines) >= 2, end
+    assert sum(any(flow < 0 for flow, _ in machine.sfd_ps) for machine in machines) >= 20

@@ -32,7 +32,7 @@ HOOKED = re.compile(r"(?:type \w+ hook (?:ingress|egress) )?devices = \{")
 OF_TEE = re.compile(r'(?<=\bdup to )(\S+) device ([^\s"{]+)$')
 INGRESS = "hook ingress "
 NOT_TWICE = re.compile(
-    r"\b(?:add|delete|dup|fwd|goto|jump|limit|numgen|queue|quota|set|synproxy|update|vmap)\b"
+    r"\b(?:add|delete|dup|fwd|goto|jump|limit|numgen|queue|quota|random|set|synproxy|update|vmap)\b"
 )
 """What a packet may meet otherwise the second time, or leads to it."""
 SENDING = re.compile(r"\b(?:dup|fwd) ")
@@ -53,7 +53,7 @@ TO_OBJECT = re.compile(rf'{OBJECT}[^"{{]*$')
 IPTABLES_STRING = r'"(?:[^"\\]|\\.)*"'
 IPTABLES_NAME = re.compile(
     rf"{IPTABLES_STRING}"
-    r"|(?<!\S)(! )?(-i|-o|--oif|--physdev-in|--physdev-out|--logical-in|--logical-out) (\S+)"
+    r"|(?<!\S)(! )?(-i|-o|--oif|--physdev-in|--physdev-out|--logical-in|--logical-out) (! )?(\S+)"
 )
 NFT_SAID = re.compile(rf'log prefix "[^"]*"|(?<!\S)comment ".*"$|{BRACES}|"[^"]*"')
 """What somebody wrote for people is no rule; the comment of a rule is its end."""
@@ -284,14 +284,14 @@ def _met(unit: Unit, name: str, other: str) -> str:
         return found[0] if kept == elements else _condition(found[1] or "", kept)
 
     def of_iptables(found: re.Match[str]) -> str:
-        negated, option, pattern = found.groups()
+        before, option, behind, pattern = found.groups()
         if option is None:  # what is quoted is none
             return found[0]
         its, others = (_begins(pattern, "+", each) for each in (name, other))
         if not its and not others:
             return found[0]
         own = [pattern] if pattern.endswith("+") else []
-        told = _condition(negated or "", [*own, IT] if its else own)
+        told = _condition(before or behind or "", [*own, IT] if its else own)
         return "" if told == ALWAYS else f"{option} {told}"
 
     if _is_set(unit.block):

@@ -38,6 +38,7 @@ private:
 	bool Reschedule(TxFrame &frame, std::int64_t now_ns);
 	bool EndLate(TxFrame &frame, std::int64_t now_ns);
 	void EndBehind(TxFrame &frame);
+	void EndWrong(TxFrame &frame);
 	std::int64_t DueNs() const;
 	void ResetTimer();
 

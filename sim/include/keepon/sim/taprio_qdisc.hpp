@@ -81,6 +81,7 @@ public:
 	bool Refuses(TxFrame &frame);
 	void HandOn(TxFrame &frame) override;
 	void Serve() override;
+	bool Begun() const { return begun_; }
 	std::int64_t Waiting() const { return waiting_; }
 
 private:

@@ -239,7 +239,7 @@ def _closed(ground: Ground, limits: Limits) -> Proof | None:
     """
     for flow in ground.flows:
         limits.look(PROVING)
-        if all(isinstance(ground.alone(flow, tree), int) for tree in flow.trees):
+        if all(ground.is_shut(flow, tree) for tree in flow.trees):
             listed = [
                 f'"{leg.here}" towards "{leg.there}"'
                 for leg in flow.trees[0].legs

@@ -441,9 +441,13 @@ class Ground:
         early_ps, late_ps = ready_ps
         listed, blocked_ps = self.explicit(here, there), 0
         if listed is not None:
-            opens = self._opens(flow, here, there, listed, ready_ps)
-            if opens is None or flow.period_ps % (listed.cycle_ns * PS_PER_NS):
+            if self._is_shut(flow, here, there):
                 return NEVER
+            opens = self._opens(flow, here, there, listed, ready_ps)
+            if (
+                opens is None
+            ):  # it ends within the error of the clock, and behind it the next begins
+                return max(1, 2 * self.margin_ps(here))
             early_ps, late_ps = opens
         elif step.gated:
             early_ps = ceil_ns(late_ps) * PS_PER_NS
@@ -483,6 +487,23 @@ class Ground:
         held_ps = late_ps - blocked_ps - ready_ps[1]
         hop = Hop(here, there, early_ps, late_ps, held_ps, waits_ps, blocked_ps, window)
         return hop, claims
+
+    def is_shut(self, flow: Flow, tree: Tree) -> bool:
+        """Whether a gate list given by hand keeps a flow off a way, whenever it is released."""
+        return any(
+            self.explicit(leg.here, leg.there) is not None
+            and self._is_shut(flow, leg.here, leg.there)
+            for leg in tree.legs
+        )
+
+    def _is_shut(self, flow: Flow, here: str, there: str) -> bool:
+        """It is never open for long enough, or repeats otherwise than the flow."""
+        listed = self.explicit(here, there)
+        assert listed is not None
+        if flow.period_ps % (listed.cycle_ns * PS_PER_NS):
+            return True
+        _, most_ps = self.frame_ps(flow, here, there, PREAMBLE_BYTES)
+        return listed.earliest_ps(flow.stream.priority, 0, most_ps) is None
 
     def _opens(
         self, flow: Flow, here: str, there: str, listed: GateList, ready_ps: tuple[int, int]
