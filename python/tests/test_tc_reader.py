@@ -372,3 +372,13 @@ def test_exported_commands_are_read_back_as_they_were_planned(name: str) -> None
         assert (tree.root.base_ns, list(tree.root.entries)) == (base_ns, entries)
         assert tree.root.cycle_ns == port.cycle_ns
     assert seen + len(ports) > 0
+
+
+@pytest.mark.parametrize(
+    ("rate", "bps"),
+    [("0", 0), ("100000000", 10**8), ("1gbit", 10**9), ("125mbps", 10**9), ("12500kbps", 10**8)],
+)
+def test_rates_are_those_of_tc(rate: str, bps: int) -> None:
+    """Without a unit it is bits in a second; `bps` is bytes."""
+    tree = reader.parse_one(f"tc qdisc replace dev eth0 root guard rate {rate}", "text")
+    assert isinstance(tree.root, Guard) and tree.root.rate_bps == bps

@@ -22,7 +22,11 @@ CLOCKS = ("CLOCK_REALTIME", "CLOCK_TAI", "CLOCK_BOOTTIME", "CLOCK_MONOTONIC")
 _SIZES = {"": 1, "b": 1, "k": 1 << 10, "kb": 1 << 10, "m": 1 << 20, "mb": 1 << 20, "g": 1 << 30}
 _TIMES_US = {"": 1, "us": 1, "usec": 1, "usecs": 1, "ms": 1000, "msec": 1000, "msecs": 1000,
              "s": 1_000_000, "sec": 1_000_000, "secs": 1_000_000}  # fmt: skip
-_RATES = {"bit": 1, "kbit": 1000, "mbit": 10**6, "gbit": 10**9}
+_RATES = {
+    "": 1, "bit": 1, "kbit": 1000, "mbit": 10**6, "gbit": 10**9,
+    "bps": 8, "kbps": 8000, "mbps": 8 * 10**6, "gbps": 8 * 10**9,
+}  # fmt: skip
+"""As get_rate64() of iproute2 has them: bytes in a second, too, and bits without a unit."""
 
 
 @dataclass(frozen=True)
