@@ -40,7 +40,7 @@ checked done 0 "sim0: safe to use" "prefetch=8 index=done" --peer sim1
 checked fetch 0 "sim0: safe to use" "prefetch=12 index=fetch" --peer sim1
 checked written_back 0 "sim0: safe to use" "prefetch=4 index=done persistent=0" --peer sim1
 checked alone 1 "not shown to be safe: not measured: prefetch, bad FCS" "prefetch=8 index=done"
-checked deeper_done 1 "not safe to use: prefetch: said 4 slots, measured 1[56] slots" \
+checked deeper_done 1 "not safe to use: prefetch: said 4 slots, measured (1[56]|15 to 16) slots" \
 	"prefetch=16 claim_prefetch=4 index=done" --peer sim1
 checked deeper_fetch 1 "not safe to use: index to wire: said" \
 	"prefetch=32 claim_prefetch=4 index=fetch" --peer sim1
