@@ -22,7 +22,7 @@ public:
 		: host_(host), below_(below), spec_(spec), labeller_(labeller), taker_(taker)
 	{
 	}
-	virtual ~EtfQdisc() = default;
+	~EtfQdisc() override = default;
 
 	void Enqueue(TxFrame &frame) override;
 	/// Hand on what is due, drop what is late, and set the timer for the next.
