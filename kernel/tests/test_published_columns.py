@@ -91,8 +91,8 @@ def test_the_published_columns(family: str) -> None:
         assert peak_to_peak_ns(offloaded) <= MOST_OFFLOADED_NS
         # timers of the CPU do what the card's clock does not
         assert peak_to_peak_ns(software) > MOST_OFFLOADED_NS
-        # and the qdiscs keep what they keep from the streams: without, load goes before them. How
-        # far apart the very worst are may hang on one timer in 1500, which came 33 us late on 6.1.
+        # and the qdiscs keep what they keep from the streams: without, load goes before them. The
+        # very worst hang on one timer in 1500, which came 33 us late in a build of 6.1.
         plain = found["plain", load]
-        assert peak_to_peak_ns(plain) > peak_to_peak_ns(software)
         assert peak_to_peak_ns(plain, 0.01) > 10 * peak_to_peak_ns(software, 0.01)
+        assert peak_to_peak_ns(plain) > 10 * peak_to_peak_ns(software)

@@ -57,9 +57,25 @@ CASES: list[tuple[str, dict[str, str], str]] = [
     ("gates mask", {'name = "br1"': 'name = "br1"\ngates = { a = { entries = [{ gates = 32, ns = 5 }] } }'}, r'"0x00" and "0xff"'),
     ("class twice", {'driver = "under-test"': 'driver = "under-test"\nkeepon = { classes = [{ tc = 1 }, { tc = 1 }] }'}, r"listed twice"),
     ("fault node", {"[compare]": '[[fault]]\nat_s = 1.0\nkind = "poll-stall"\nnode = "z"\n[compare]'}, r'`fault\[0\].node` = "z"'),
-    ("fault of a bridge", {"[compare]": '[[fault]]\nat_s = 1.0\nkind = "link-down"\nnode = "br1"\n[compare]'}, r'`fault\[0\].node` = "br1": must be a station for link-down.*; name one of a, b'),
-    ("nobody polls", {"[compare]": '[[fault]]\nat_s = 1.0\nkind = "poll-stall"\nnode = "b"\n[compare]'}, r'`fault\[0\].kind` = "poll-stall": must be of a station with driver "keepon".*"b" has launchtime; name'),
-    ("nobody under test polls", {'drivers = ["keepon", "standard"]': 'drivers = ["standard"]\n[[fault]]\nat_s = 1.0\nkind = "poll-stall"\nnode = "a"'}, r'"a" has standard; name such a station'),
+    (
+        "fault of a bridge",
+        {"[compare]": '[[fault]]\nat_s = 1.0\nkind = "link-down"\nnode = "br1"\n[compare]'},
+        r'`fault\[0\].node` = "br1": must be a station for link-down.*; name one of a, b',
+    ),
+    (
+        "nobody polls",
+        {"[compare]": '[[fault]]\nat_s = 1.0\nkind = "poll-stall"\nnode = "b"\n[compare]'},
+        r'`fault\[0\].kind` = "poll-stall": must be of a station with driver "keepon".*"b" has'
+        " launchtime; name",
+    ),
+    (
+        "nobody under test polls",
+        {
+            'drivers = ["keepon", "standard"]': 'drivers = ["standard"]\n'
+            '[[fault]]\nat_s = 1.0\nkind = "poll-stall"\nnode = "a"',
+        },
+        r'"a" has standard; name such a station',
+    ),
     ("load", {"[compare]": '[[load]]\nid = "F1"\ntalker = "a"\nlistener = "b"\n[compare]'}, r'`load\[0\].id` = "F1": already used by stream\[0\]'),
 ]  # fmt: skip
 

@@ -196,8 +196,9 @@ void TcpSender::NoteRack(const TcpNews &news, TimePs now)
 	}
 }
 
-/// Step 3: what was sent once has arrived behind what was sent after it. Then what the receiver says
-/// came twice may have been sent again for nothing: once a round the window of step 4 gets wider.
+/// Step 3: what was sent once has arrived behind what was sent after it. Then what the receiver
+/// says came twice may have been sent again for nothing: once a round the window of step 4 gets
+/// wider.
 /// As in Linux what answers a probe does not count (tcp_dsack_seen()).
 void TcpSender::NoteReordering(const TcpNews &news)
 {

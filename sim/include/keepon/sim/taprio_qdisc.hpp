@@ -61,8 +61,8 @@ private:
 	std::vector<std::int64_t> next_ns_; // of each window: nothing before it is free
 };
 
-/// Gates by a timer: software mode. Frames that leave a leaf wait here for theirs; those of etf stay
-/// in it until they go.
+/// Gates by a timer: software mode. Frames that leave a leaf wait here for theirs; those of etf
+/// stay in it until they go.
 class TaprioGates final : public QdiscBelow, public LeafTaker
 {
 public:

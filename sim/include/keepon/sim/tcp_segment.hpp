@@ -16,7 +16,8 @@ namespace keepon::sim
 inline constexpr std::uint32_t kTcpHeaderBytes = 70;
 /// DupThresh of RFC 5681 and RFC 6675.
 inline constexpr std::int64_t kDupThresh = 3;
-/// Of RACK, how wide it gets for what is reordered (Linux, 255) and for how long (RFC 8985 section 6.2).
+/// Of RACK, how wide it gets for what is reordered (Linux, 255) and for how long (RFC 8985 section
+/// 6.2).
 inline constexpr std::int64_t kWindowsMax = 255;
 inline constexpr int kWindowsPersist = 16;
 /// Initial window of RFC 6928, in segments.
