@@ -106,9 +106,14 @@ class Wire:
 
 
 def read_wire(record: str, load: str, byte_ns: int) -> Wire:
-    lines = re.findall(r"^sample (\d+) (\d+) (\d+)$", load, re.MULTILINE)
-    samples = [(int(raw), int(phc)) for raw, phc, _ in lines]
-    # A wire that never stops has one rate; single readings are off by a microsecond or three.
+    lines = [
+        (int(raw), int(phc), int(width))
+        for raw, phc, width in re.findall(r"^sample (\d+) (\d+) (\d+)$", load, re.MULTILINE)
+    ]
+    # An interrupt within a reading moves it by half of what it takes, 15 us and more.
+    width_ns = int(median(width for _, _, width in lines))
+    samples = [(raw, phc) for raw, phc, width in lines if width <= 2 * width_ns]
+    # A wire that never stops has one rate; the readings left are off by a microsecond or less.
     half = len(samples) // 2
     ahead = [b[1] - a[1] - (b[0] - a[0]) for a, b in zip(samples, samples[half:], strict=False)]
     span = sum(b[0] - a[0] for a, b in zip(samples, samples[half:], strict=False))
@@ -131,7 +136,7 @@ def read_wire(record: str, load: str, byte_ns: int) -> Wire:
         start = phc_at(int(raw)) - PREAMBLE_BYTES * byte_ns
         length = (PREAMBLE_BYTES + int(count) + GAP_BYTES) * byte_ns
         frames.append(Frame(int(head[28:30], 16), int(head[30:32], 16), start, start + length))
-    return Wire(frames, samples[-1][1], int(median(int(width) for _, _, width in lines)))
+    return Wire(frames, samples[-1][1], width_ns)
 
 
 @dataclass
