@@ -186,7 +186,8 @@ class Occupancy:
 
     def shift_ps(self, claim: Claim) -> int:
         """By how much the claim must at least move later to meet none; 0 if it meets none, NEVER if
-        it always will.
+        it always will. By `over_ps` if it meets its own next turn: its frame then has to come so
+        much later to a gate that it waits for, and where it waits for none no release will do.
         """
         if over_ps := claim.over_ps:
             return over_ps
