@@ -70,6 +70,23 @@ class GateList:
                     return begin_ps
         return None
 
+    def together(self, queue: int, other: int) -> bool:
+        """Whether both gates are ever open at once."""
+        both = 1 << queue | 1 << other
+        return any(mask & both == both for mask, ns in self.entries if ns)
+
+    def follows(self, queue: int, other: int) -> bool:
+        """Whether the queue's gate ever opens at the instant to which the other one's was open."""
+        masks = [mask for mask, ns in self.entries if ns]
+        return any(
+            before >> other & 1 and not before >> queue & 1 and mask >> queue & 1
+            for before, mask in zip([masks[-1], *masks[:-1]], masks, strict=True)
+        )
+
+    def always(self, queue: int) -> bool:
+        """Whether its gate never closes."""
+        return all(mask >> queue & 1 for mask, ns in self.entries if ns)
+
     def _open_spans(self, queue: int) -> list[tuple[int, int]] | None:
         """Open intervals of one cycle, joined over its end; None if the gate never closes."""
         spans: list[tuple[int, int]] = []

@@ -39,8 +39,8 @@ def check(given: Given, look: Callable[[], None]) -> list[str]:
                 continue
             explicit = bridge.gates.get(peer) if isinstance(bridge.gates, dict) else None
             if explicit is not None:
-                if [(entry.gates, entry.ns) for entry in explicit.entries] != [
-                    (e["gates"], e["ns"]) for e in port.get("entries", [])
+                if [(int(entry.gates, 16), entry.ns) for entry in explicit.entries] != [
+                    (int(e["gates"], 16), e["ns"]) for e in port.get("entries", [])
                 ] or explicit.base_ns != port["base_ns"]:
                     found.append(f"{where} are not those of the scenario")
             elif bridge.gates == "none":

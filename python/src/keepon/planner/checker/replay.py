@@ -72,6 +72,7 @@ class _Port:
     gate: Gate | None
     byte_ps: int
     busy_until_ps: int = -_NEVER_PS
+    kept: dict[str, int] = field(default_factory=dict)  # streams, until when by what is unplanned
     queues: dict[int, deque[tuple[str, int]]] = field(default_factory=dict)
 
 
@@ -153,12 +154,25 @@ class Replay:
         for peer in self._given.following.get((name, there), []):
             if number in self._looked_at[name]:
                 self.ready[name, (there, peer), number] = ready_ps
-            wait_ps = (
-                self._unplanned.wait_ps((there, peer), self._given.streams[name].priority)
-                if self._late
-                else 0
-            )
-            self._push(ready_ps + wait_ps, "ready", (name, number, (there, peer)))
+            place = (there, peer)
+            wait_ps = 0 if self._ports[place].gate else self._wait_ps(name, place)
+            self._push(ready_ps + wait_ps, "ready", (name, number, place))
+
+    def _wait_ps(self, name: str, place: Place) -> int:
+        """For what a plan does not know, at the later end."""
+        priority = self._given.streams[name].priority
+        return self._unplanned.wait_ps(place, priority) if self._late else 0
+
+    def _is_kept(self, port: _Port, place: Place, name: str, at_ps: int) -> bool:
+        """Whether a frame of no plan has begun as this one could at last, and when that ends."""
+        if port.gate is None or port.kept.get(name) == at_ps:
+            return False
+        wait_ps = self._wait_ps(name, place)
+        if not wait_ps:
+            return False
+        port.kept[name] = port.busy_until_ps = at_ps + wait_ps
+        self._push(at_ps + wait_ps, "serve", place)
+        return True
 
     def _serve(self, place: Place, at_ps: int) -> None:
         port = self._ports[place]
@@ -174,6 +188,8 @@ class Replay:
                 (True, None) if port.gate is None else port.gate.state(queue, at_ps)
             )
             if is_open and (change_ps is None or at_ps + length_ps + 8 * port.byte_ps <= change_ps):
+                if self._is_kept(port, place, name, at_ps):
+                    return
                 port.queues[queue].popleft()
                 port.busy_until_ps = at_ps + length_ps + 20 * port.byte_ps
                 if number in self._looked_at[name]:

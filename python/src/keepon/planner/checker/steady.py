@@ -191,8 +191,10 @@ class Steady:
                 left_ps[0] -= hyper_ps
                 later_ps = off_ps if side else -off_ps
                 there_ps = np.maximum(ready_ps, left_ps) - later_ps
-                earliest_ps = gate.earliest(queue, there_ps, wires_ps + 8 * byte_ps)
-                if earliest_ps is None or (earliest_ps + later_ps != starts_ps).any():
+                # and, at its latest, what is no planned frame has just begun
+                wait_ps = self._unplanned.wait_ps(place, queue) if side else 0
+                earliest_ps = gate.earliest(queue, there_ps, wires_ps + 8 * byte_ps + wait_ps)
+                if earliest_ps is None or (earliest_ps + wait_ps + later_ps != starts_ps).any():
                     return False
         return True
 

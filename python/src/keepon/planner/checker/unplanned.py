@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Frames that a plan does not know, at ports without gates: the worst they can do to one that it
-does know.
+"""Frames that a plan does not know, at ports without gates and with gate lists of any kind: the
+worst they can do to one that it does know.
 
 The argument is in docs/planning.md ("Ports without gates"). Here the worst case is played: best
 effort has just begun to be sent, one message of every kind is there, and they leave by priority;
-the planner has a formula instead.
+the planner has a formula instead. With a gate list that is played for every entry in which the
+frame's gate is open.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ from keepon.planner.checker.spans import frame_ps
 
 _PTP_BYTES = 128
 _OVERHEAD_BYTES = 20
+_GAP_BYTES = 12
+_Entries = list[tuple[int, int]]
+"""Of a gate list: mask of open gates, and the one of the entry before."""
 
 
 class Unplanned:
@@ -26,18 +30,23 @@ class Unplanned:
     def __init__(self, given: Given) -> None:
         self._given = given
         self._sync = given.scenario.sync
-        self._open = {
-            place for place in given.links if place[0] in given.bridges and self._is_open(place[0])
+        self._ports: dict[Place, _Entries | None] = {
+            place: self._entries(place) for place in given.links if place[0] in given.bridges
         }
-        self._in_flight: dict[Place, list[tuple[int, int]]] = {place: [] for place in self._open}
-        self._messages: dict[Place, list[str]] = {place: [] for place in self._open}
+        self._in_flight: dict[Place, list[tuple[int, int]]] = {place: [] for place in self._ports}
+        self._messages: dict[Place, list[str]] = {place: [] for place in self._ports}
         self._add_loads()
         if self._sync.by_ptp:
             self._add_messages()
         self.wait_ps = cache(self._wait_ps)
 
-    def _is_open(self, bridge: str) -> bool:
-        return self._given.bridges[bridge].gates == "none"
+    def _entries(self, place: Place) -> _Entries | None:
+        """The gate list of a port in the plan; None: all gates are open."""
+        port = self._given.ports(place[0]).get(place[1])
+        if port is None or "entries" not in port:
+            return None
+        masks = [int(entry["gates"], 16) for entry in port["entries"] if entry["ns"]]
+        return list(zip(masks, masks[-1:] + masks[:-1], strict=True)) or None
 
     def _slot_bytes(self, port: str) -> int:
         entry = self._given.plan["stations"].get(port)
@@ -48,7 +57,7 @@ class Unplanned:
             port = self._given.port_name((way[0], way[1]))
             length = max(load.frame_bytes, self._slot_bytes(port))
             for place in itertools.pairwise(way):
-                if place in self._open:
+                if place in self._ports:
                     self._in_flight[place].append((load.priority, length))
 
     def _way(self, start: str, end: str) -> list[Place]:
@@ -95,8 +104,22 @@ class Unplanned:
                 ]
 
     def goes_before(self, place: Place, priority: int) -> bool:
-        """Whether best effort is as urgent as frames of this priority at a port without gates."""
-        return any(urgency >= priority for urgency, _ in self._in_flight.get(place, []))
+        """Whether best effort, or PTP that gathers behind a gate, is as urgent as frames of this
+        priority where it may go with them.
+        """
+        entries = self._ports.get(place)
+        urgent = [urgency for urgency, _ in self._in_flight.get(place, []) if urgency >= priority]
+        if entries is None:
+            return bool(urgent)
+        ptp = self._sync.priority
+        is_shut = any(not mask >> ptp & 1 for mask, _ in entries)
+        if self._messages[place] and ptp >= priority and is_shut:
+            urgent.append(ptp)
+        return any(
+            mask >> priority & 1 and mask >> urgency & 1
+            for mask, _ in entries
+            for urgency in urgent
+        )
 
     def _ptp_bytes(self) -> int:
         """Bridges without a clock pass on what stations send, and stations with slots send nothing
@@ -110,22 +133,47 @@ class Unplanned:
 
     def _wait_ps(self, place: Place, priority: int) -> int:
         """When a frame of this priority begins that comes just after the longest of lower priority
-        has begun.
+        has begun, or as its gate opens.
         """
-        if place not in self._open:
+        if place not in self._ports:
             return 0
+        entries = self._ports[place]
+        if entries is None:
+            return self._played_ps(place, priority, -1, 0)
+        worst_ps = 0
+        for mask, before in entries:
+            if not mask >> priority & 1:
+                continue
+            is_opened = not before >> priority & 1
+            ended_ps = (
+                _GAP_BYTES
+                * self._given.links[place][0]
+                * (is_opened and self._passes(place, before & ~mask))
+            )
+            worst_ps = max(worst_ps, self._played_ps(place, priority, mask, ended_ps))
+        return worst_ps
+
+    def _passes(self, place: Place, mask: int) -> bool:
+        """Whether anything unplanned may pass by these gates."""
+        urgencies = [urgency for urgency, _ in self._in_flight[place]]
+        if self._messages[place]:
+            urgencies.append(self._sync.priority)
+        return any(mask >> urgency & 1 for urgency in urgencies)
+
+    def _played_ps(self, place: Place, priority: int, mask: int, gap_ps: int) -> int:
+        """The same with these gates open, at first a gap behind a frame."""
         byte_ps = self._given.links[place][0]
         ptp_ps = (self._ptp_bytes() + _OVERHEAD_BYTES) * byte_ps
         lower = [
             (length + _OVERHEAD_BYTES) * byte_ps
             for urgency, length in self._in_flight[place]
-            if urgency < priority
+            if urgency < priority and mask >> urgency & 1
         ]
-        waiting = list(self._messages[place])
+        waiting = list(self._messages[place]) if mask >> self._sync.priority & 1 else []
         if waiting and self._sync.priority < priority:
             lower.append(ptp_ps)
             waiting = []
-        at_ps = max(lower, default=0)
+        at_ps = max([*lower, gap_ps])
         while waiting:
             waiting.pop()
             at_ps += ptp_ps
@@ -133,7 +181,9 @@ class Unplanned:
 
 
 def check_unplanned(given: Given, unplanned: Unplanned) -> list[str]:
-    """Best effort goes last at every port without gates, and PTP has time there."""
+    """Best effort goes last where it may go with planned frames, and PTP has time at every port
+    without gates.
+    """
     found = []
     for place in sorted({window.place for window in given.windows}):
         own = [window for window in given.windows if window.place == place]
@@ -143,6 +193,8 @@ def check_unplanned(given: Given, unplanned: Unplanned) -> list[str]:
             found.append(
                 f"best effort goes before planned frames from {place[0]} towards {place[1]}"
             )
+        elif given.bridges[place[0]].gates != "none":
+            continue
         elif not _leaves_time(given, unplanned, place, own):
             found.append(f"planned frames may leave {place[0]} towards {place[1]} no time for PTP")
     return found

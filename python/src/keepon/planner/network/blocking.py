@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How long frames that no plan knows can keep a planned one from leaving a port without gates.
+"""How long frames that no plan knows can keep a planned one from leaving a port without gates, or
+with a gate list by hand that lets them go, too.
 
 The argument is in docs/planning.md ("Ports without gates"); the checker has the same bound from it,
 by code of its own.
@@ -12,9 +13,10 @@ from collections import Counter
 from dataclasses import dataclass
 
 from keepon.errors import ConfigError
+from keepon.model.gates import GateList
 from keepon.model.scenario import Scenario
 from keepon.model.topology import Topology
-from keepon.model.wire import wire_time_ps
+from keepon.model.wire import GAP_BYTES, byte_time_ps, wire_time_ps
 from keepon.planner.stations import PTP_FRAME_BYTES_MAX, StationPlan
 
 Port = tuple[str, str]
@@ -34,15 +36,20 @@ class Foreign:
     """What passes one port unplanned, in ps of its wire.
 
     Attributes:
-        load_ps: the longest frame of best effort, whose priority is below that of every stream
-            here.
+        loads_ps: the longest frame of best effort by priority. Without gates that is below the one
+            of every stream here.
         message_ps: the longest PTP message.
         messages: how many of PTP may come together.
     """
 
-    load_ps: int
+    loads_ps: dict[int, int]
     message_ps: int
     messages: int
+
+    @property
+    def load_ps(self) -> int:
+        """The longest of all."""
+        return max(self.loads_ps.values(), default=0)
 
     def blocking_ps(self, is_above_ptp: bool) -> int:
         """What a frame waits for at most: one in flight; if PTP goes first or is as urgent, its
@@ -67,7 +74,7 @@ class Blocking:
         frame_bytes = self._message_bytes()
         self._foreign = {
             port: Foreign(
-                loads.get(port, 0), wire_time_ps(frame_bytes, topology.wires[port].rate_bps),
+                loads.get(port, {}), wire_time_ps(frame_bytes, topology.wires[port].rate_bps),
                 messages[port]
             )
             for port in loads.keys() | messages.keys()
@@ -79,6 +86,27 @@ class Blocking:
         return (
             0 if foreign is None else foreign.blocking_ps(priority > self._scenario.sync.priority)
         )
+
+    def behind_gates(self, here: str, there: str, priority: int, listed: GateList) -> int:
+        """Bound in ps for frames of this priority at a port with a gate list by hand. A frame ends
+        before its gate closes, so those are in flight whose gate is open with the stream's; of one
+        that ends as that opens the gap is.
+        """
+        foreign, ptp = self._foreign.get((here, there)), self._scenario.sync.priority
+        if foreign is None:
+            return 0
+        goes_first = foreign.messages and ptp >= priority and listed.together(priority, ptp)
+        lengths_ps = dict(foreign.loads_ps)
+        if foreign.messages and not goes_first:
+            lengths_ps[ptp] = max(lengths_ps.get(ptp, 0), foreign.message_ps)
+        gap_ps = GAP_BYTES * byte_time_ps(self._topology.wires[here, there].rate_bps)
+        blocked_ps = 0
+        for queue, length_ps in lengths_ps.items():
+            if listed.together(priority, queue):
+                blocked_ps = max(blocked_ps, length_ps)
+            elif listed.follows(priority, queue):
+                blocked_ps = max(blocked_ps, gap_ps)
+        return blocked_ps + (foreign.messages * foreign.message_ps if goes_first else 0)
 
     def check_rate(self, here: str, there: str, frames: list[tuple[int, int]]) -> None:
         """Refuse PTP so frequent that planned frames of one port need not leave time for it between
@@ -119,9 +147,9 @@ class Blocking:
             "raise the link's rate_bps or shorten frames"
         )
 
-    def _loads(self) -> dict[Port, int]:
-        """The longest frame of best effort by port."""
-        found: dict[Port, int] = {}
+    def _loads(self) -> dict[Port, dict[int, int]]:
+        """The longest frame of best effort by port and priority."""
+        found: dict[Port, dict[int, int]] = {}
         for _, load, path in self._topology.best_effort:
             station = self._stations[self._topology.port_to(load.talker, path[1]).name]
             frame_bytes = (
@@ -131,7 +159,8 @@ class Blocking:
             )
             for port in itertools.pairwise(path[1:]):
                 length_ps = wire_time_ps(frame_bytes, self._topology.wires[port].rate_bps)
-                found[port] = max(found.get(port, 0), length_ps)
+                of_port = found.setdefault(port, {})
+                of_port[load.priority] = max(of_port.get(load.priority, 0), length_ps)
         return found
 
     def _message_bytes(self) -> int:

@@ -8,12 +8,12 @@ may take has it.
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import dataclass
 
 from keepon.errors import ConfigError
 from keepon.model.wire import PREAMBLE_BYTES, PS_PER_NS, byte_time_ps, ceil_ns, wire_time_ps
+from keepon.planner.network import beside
 from keepon.planner.network.flows import Flow
 from keepon.planner.network.ground import Ground
 from keepon.planner.network.occupancy import Claim
@@ -42,7 +42,7 @@ def refuse(ground: Ground, limits: Limits | None = None) -> None:
     Raises:
         TimeUpError: the limits were reached.
         ConfigError: a deadline below the physical minimum, a jitter above the period, a link above
-            its capacity, or best effort in a queue or above a priority that streams rely on.
+            its capacity, or frames of no plan in a queue or above a priority that streams rely on.
     """
     limits = limits or Limits()
     for flow in ground.flows:
@@ -51,7 +51,7 @@ def refuse(ground: Ground, limits: Limits | None = None) -> None:
     _refuse_queues(ground)
     _refuse_free_gates(ground)
     _refuse_capacity(ground)
-    _refuse_loads(ground)
+    beside.refuse(ground)
 
 
 def physical_minimum_ns(ground: Ground, flow: Flow) -> int:
@@ -167,55 +167,6 @@ def forced_wires(ground: Ground) -> dict[tuple[str, str], list[Flow]]:
         for wire in sorted(common):
             found.setdefault(wire, []).append(flow)
     return found
-
-
-def _refuse_loads(ground: Ground) -> None:
-    """Best effort must not be in a queue whose gate opens for streams, nor before streams where
-    there is no gate.
-    """
-    planned: dict[tuple[str, str], list[Flow]] = {}
-    for flow in ground.flows:
-        for leg in flow.trees[0].legs:
-            if leg.here in ground.bridges:
-                planned.setdefault((leg.here, leg.there), []).append(flow)
-    if ground.scenario.sync.by_ptp:
-        for name in ground.stations:
-            _refuse_shared_class(ground, name, ground.scenario.sync.tc, "key `sync.tc`")
-    for index, load, path in ground.topology.best_effort:
-        key = f'key `load[{index}].tc` (load "{load.id}")'
-        port = ground.topology.port_to(load.talker, path[1])
-        _refuse_shared_class(ground, port.name, load.tc, key)
-        for here, there in itertools.pairwise(path[1:]):
-            for flow in planned.get((here, there), []):
-                gated = ground.bridges[here].gates != "none"
-                if (
-                    load.priority == flow.stream.priority
-                    if gated
-                    else load.priority >= flow.stream.priority
-                ):
-                    allowed = "another than" if gated else "below"
-                    raise ConfigError(
-                        f'key `load[{index}].priority` (load "{load.id}") = {load.priority}: must'
-                        f" be {allowed} {flow.stream.priority}, the priority of stream"
-                        f' "{flow.stream.id}" on the link "{here}" to "{there}"; choose a lower one'
-                    )
-
-
-def _refuse_shared_class(ground: Ground, name: str, tc: int, key: str) -> None:
-    """Of a keepon device each class has one queue, in order: best effort that waits for a slot
-    stops it, and frames behind it come too late for theirs.
-    """
-    station = ground.stations[name]
-    if not station.is_slotted or station.station.release == "sleep":
-        return
-    for _, stream in ground.topology.streams[name]:
-        if stream.tc == tc:
-            rest = [entry.tc for entry in station.station.keepon.classes if entry.slots == "rest"]
-            other = f"{rest[-1]}" if rest and rest[-1] != tc else 'a class with slots = "rest"'
-            raise ConfigError(
-                f'{key} = {tc}: must not be the class of stream "{stream.id}", which would wait'
-                f" behind it in the queue they share; choose {other}"
-            )
 
 
 def proof(ground: Ground, limits: Limits | None = None) -> Proof | None:

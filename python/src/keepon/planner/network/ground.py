@@ -163,8 +163,11 @@ class Ground:
 
     def blocked_ps(self, here: str, there: str, priority: int) -> int:
         """How long frames that no plan knows can keep one of this priority from leaving a port
-        without gates.
+        without gates, or with a gate list by hand.
         """
+        listed = self.explicit(here, there)
+        if listed is not None:
+            return self._blocking.behind_gates(here, there, priority, listed)
         return self._blocking.at(here, there, priority)
 
     def _check_blocking(self) -> None:
@@ -439,7 +442,7 @@ class Ground:
         """
         _, here, there = step.wire
         early_ps, late_ps = ready_ps
-        listed, blocked_ps = self.explicit(here, there), 0
+        listed, blocked_ps = self.explicit(here, there), step.blocked_ps
         if listed is not None:
             if self._is_shut(flow, here, there):
                 return NEVER
@@ -448,12 +451,11 @@ class Ground:
                 opens is None
             ):  # it ends within the error of the clock, and behind it the next begins
                 return max(1, 2 * self.margin_ps(here))
-            early_ps, late_ps = opens
+            early_ps, late_ps = opens[0], opens[1] + blocked_ps
         elif step.gated:
             early_ps = ceil_ns(late_ps) * PS_PER_NS
             late_ps = early_ps + 2 * step.margin_ps
         else:
-            blocked_ps = step.blocked_ps
             late_ps += blocked_ps
         length_ps = late_ps - early_ps + step.length_ps
         window = Window(
@@ -466,6 +468,9 @@ class Ground:
             is_held=early_ps > ready_ps[0],
         )
         apart_ps = 0 if step.least_ps == window.length_ps else step.guard_ps
+        if step.gated and not flow.station.bounded and self.scenario.sync.mode != "none":
+            # It may begin at the end of its window, and the gap behind it would be in the next.
+            apart_ps = guard_ns(self.topology.wires[here, there].rate_bps) * PS_PER_NS
         claim = _claim(step.wire, window, apart_ps)
         waits_ps = 0 if given_ns is None else given_ns * PS_PER_NS
         while occupancy is not None and (shift_ps := occupancy.shift_ps(claim.moved(waits_ps))):
@@ -503,16 +508,18 @@ class Ground:
         if flow.period_ps % (listed.cycle_ns * PS_PER_NS):
             return True
         _, most_ps = self.frame_ps(flow, here, there, PREAMBLE_BYTES)
-        return listed.earliest_ps(flow.stream.priority, 0, most_ps) is None
+        need_ps = most_ps + self.blocked_ps(here, there, flow.stream.priority)
+        return listed.earliest_ps(flow.stream.priority, 0, need_ps) is None
 
     def _opens(
         self, flow: Flow, here: str, there: str, listed: GateList, ready_ps: tuple[int, int]
     ) -> tuple[int, int] | None:
-        """When a gate list given by hand lets a frame start, by a clock that is off either way;
-        None: not surely.
+        """When a gate list given by hand lets a frame start, by a clock that is off either way, if
+        it has room for what may be sent before it; None: not surely.
         """
         least_ps, most_ps = self.frame_ps(flow, here, there, PREAMBLE_BYTES)
         queue, off_ps = flow.stream.priority, self.margin_ps(here)
+        most_ps += self.blocked_ps(here, there, queue)
         ahead = listed.earliest_ps(queue, ready_ps[0] + off_ps, least_ps)
         behind = listed.earliest_ps(queue, ready_ps[1] - off_ps, most_ps)
         other = listed.earliest_ps(queue, ready_ps[1] + off_ps, most_ps)

@@ -262,7 +262,7 @@ class Search:
         for tree in flow.trees:
             for release_ps in self._candidates(flow):
                 outcome = self.ground.lay(flow, tree, release_ps)
-                if isinstance(outcome, int):
+                if isinstance(outcome, int) or not self._holds_alone(outcome):
                     continue
                 met = {owner for claim in outcome.claims for owner in self.occupancy.met_by(claim)}
                 if (
@@ -283,6 +283,12 @@ class Search:
             self.take(owner)
         self.put([placement])
         return sorted((self.ground.flows[owner] for owner in met), key=_urgency)
+
+    def _holds_alone(self, placement: Placement) -> bool:
+        """Whether it is what was asked for: behind gate lists by hand that hangs on the release."""
+        return not self.ground.excess_ps(placement) and not any(
+            claim.over_ps for claim in placement.claims
+        )
 
     def _candidates(self, flow: Flow) -> Iterable[int]:
         stream = flow.stream
