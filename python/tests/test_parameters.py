@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import sys
 from fractions import Fraction
 from time import sleep
 from typing import Any
@@ -27,6 +28,7 @@ from keepon.planner.parameters import (
     trims,
 )
 from keepon.planner.parameters.isolation import Question
+from keepon.planner.parameters.slots import PARTITION_SLOTS_MAX
 from keepon.planner.partition import pairwise
 from keepon.planner.partition.limits import LOOK_S
 from station_cases import GIGABIT, posting
@@ -386,3 +388,38 @@ def test_slots_kept_for_trims_are_free_and_near_enough(free: list[bool], slot_by
     assert kept and all(free[slot] for slot in kept)
     gaps = [later - earlier for earlier, later in itertools.pairwise([*kept, kept[0] + len(free)])]
     assert max(gaps) <= max(apart, 1)
+    assert len(kept) == _fewest(free, max(apart, 1))
+
+
+def _fewest(free: list[bool], apart: int) -> int:
+    """Of all ways round the table."""
+    period, best = len(free), len(free) + 1
+    for first in (slot for slot, is_free in enumerate(free) if is_free):
+        counts = {first: 1}
+        for slot in range(first + 1, first + period):
+            nearer = [counts[at] for at in range(slot - apart, slot) if at in counts]
+            if nearer and free[slot % period]:
+                counts[slot] = 1 + min(nearer)
+        last = [count for slot, count in counts.items() if slot + apart >= first + period]
+        best = min([best, *last])
+    return best
+
+
+def test_slots_for_trims_of_the_longest_partition_are_found_by_few_steps() -> None:
+    """Once 64 x 1000 x 130000 of them, a quarter of an hour."""
+    options = KeeponOptions(trim="reserved")
+    station = Station(name="a", keepon=options)
+    free = [slot % 11 > 0 for slot in range(PARTITION_SLOTS_MAX)]
+    calls = 0
+
+    def count(_frame: object, _event: str, _arg: object) -> None:
+        nonlocal calls
+        calls += 1
+
+    sys.setprofile(count)
+    try:
+        kept = trims.reserved_slots(station, free, 605, 500_000, ["S1"])
+    finally:
+        sys.setprofile(None)
+    assert len(kept) >= PARTITION_SLOTS_MAX // trims.gap_slots(options, 605)
+    assert calls < 20 * PARTITION_SLOTS_MAX

@@ -5,6 +5,8 @@ docs/model.md).
 
 from __future__ import annotations
 
+import bisect
+
 from keepon.errors import InfeasibleError
 from keepon.model.scenario import KeeponOptions, Station
 from keepon.model.wire import OVERHEAD_BYTES, PS_PER_NS
@@ -79,13 +81,17 @@ def _spread(places: list[int], first: int, period: int, apart: int) -> list[int]
     """
     kept = [first]
     while kept[-1] + apart < first + period:
-        following = [
-            place + lap
-            for lap in (0, period)
-            for place in places
-            if kept[-1] < place + lap <= min(kept[-1] + apart, first + period - 1)
-        ]
-        if not following:
+        last = _last_until(places, kept[-1] + apart, period)
+        if last <= kept[-1]:
             return None
-        kept.append(max(following))
+        kept.append(last)
     return [place % period for place in kept]
+
+
+def _last_until(places: list[int], slot: int, period: int) -> int:
+    """The last place up to a slot of this turn of the table or the next; -1: there is none."""
+    lap = slot // period
+    index = bisect.bisect_right(places, slot - lap * period) - 1
+    if index < 0:
+        lap -= 1
+    return places[index] + lap * period if lap >= 0 else -1
