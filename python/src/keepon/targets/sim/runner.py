@@ -237,6 +237,7 @@ def _load_document(raw: LoadFlow, window_s: float) -> LoadResult:
     document = {"goodput_bps": goodput_bps, **_plain(raw), "sent": raw["on_wire"]}
     if "tcp" in raw:
         results.check_flow(raw["acks"], 1, f"ACKs of load {raw['id']}")
+        document["acks"] = {**_plain(raw["acks"]), "sent": raw["acks"]["on_wire"]}
         document["tcp"] = tcp_result(raw["tcp"], window_s, f"load {raw['id']}")
     return cast(LoadResult, document)
 
