@@ -29,7 +29,6 @@ QdiscTree::QdiscTree(QdiscHost &host, QdiscBelow &driver, const QdiscSpec &spec)
 		Outlet &outlet = outlets_.emplace_back(timed ? driver : *below, leaf.keeps_txtime);
 		const LeafKind &kind = *Registry<LeafKind>::Find(leaf.kind);
 		leaves_.push_back(kind.make({ host, outlet, leaf, assist_.get(), gates_.get() }));
-		takes_txtime_.push_back(timed);
 	}
 	for (const std::uint32_t queue : queue_of_class_) {
 		if (queue >= leaves_.size())
@@ -63,7 +62,7 @@ void QdiscTree::Enqueue(TxFrame &frame)
 	const bool timed = frame.frame.flags & KPN_FRAME_TXTIME;
 	if (gates_ && gates_->Refuses(frame))
 		return;
-	if (timed && (assist_ || (windows_ && takes_txtime_[queue]))) {
+	if (timed && (assist_ || windows_)) { // whatever the class has
 		const bool begun = !gates_ || gates_->Begun();
 		if (!begun || !(assist_ ? assist_ : windows_)->Allows(frame)) {
 			outside_window_++;

@@ -284,7 +284,7 @@ def test_a_frame_for_which_there_is_no_time_takes_it_from_all_classes(rate_mbps)
     small one of a lower class would have had.
     """
     taprio = gates([(3, 100 * US), (4, 900 * US)])
-    stream = {"period_ns": MS, "offset_ns": 500 * US, "advance_ns": 200 * US, "frame_bytes": 100,
+    stream = {"period_ns": MS, "offset_ns": 50 * US, "advance_ns": 750 * US, "frame_bytes": 100,
               "tc": 0}  # fmt: skip
     load = {**FULL, "tc": 1, "rate_bps": rate_mbps * MS}
     found = run(taprio, load, **SOFTWARE, ms=30, stream=stream)

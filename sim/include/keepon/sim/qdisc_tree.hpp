@@ -47,7 +47,6 @@ private:
 	std::unique_ptr<TaprioAssist> assist_;
 	std::unique_ptr<TaprioGates> gates_;
 	std::unique_ptr<TaprioAssist> windows_; // of gates: which txtimes are within them
-	std::vector<bool> takes_txtime_;        // of each leaf: what has a time came with it
 	std::deque<Outlet> outlets_;
 	std::vector<std::unique_ptr<Qdisc>> leaves_;
 	std::int64_t assisted_ = 0;
