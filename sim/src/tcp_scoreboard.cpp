@@ -51,17 +51,15 @@ void TcpScoreboard::Deliver(const Sent &segment, TcpNews &news) const
 			news.rtt_sent == kNever ? segment.at : std::max(news.rtt_sent, segment.at);
 		news.first_end = std::min(news.first_end, segment.End());
 	}
-	if (segment.at > news.latest_sent ||
-	    (segment.at == news.latest_sent && segment.End() > news.latest_end)) {
-		news.latest_sent = segment.at;
-		news.latest_end = segment.End();
-		news.latest_again = segment.twice;
-	}
+	TcpNews::Latest &latest = segment.twice ? news.again : news.once;
+	if (segment.at > latest.sent || (segment.at == latest.sent && segment.End() > latest.end))
+		latest = { segment.at, segment.End() };
 }
 
 TcpNews TcpScoreboard::OnAck(const TcpAck &ack)
 {
 	TcpNews news;
+	bool repeated = false;
 	std::size_t first = 0;
 	if (ack.block_count > 0) {
 		const SackBlock &block = ack.blocks[0];
@@ -73,6 +71,7 @@ TcpNews TcpScoreboard::OnAck(const TcpAck &ack)
 	while (!segments_.empty() && segments_.front().End() <= ack.ack) {
 		const Sent &segment = segments_.front();
 		news.acked++;
+		repeated |= segment.twice;
 		if (segment.sacked)
 			sacked_--;
 		else
@@ -83,6 +82,8 @@ TcpNews TcpScoreboard::OnAck(const TcpAck &ack)
 		base_++;
 		segments_.pop_front();
 	}
+	if (repeated) // what came behind a hole has waited for it (RFC 6298 section 3)
+		news.rtt_sent = kNever;
 	for (std::size_t i = first; i < ack.block_count; i++)
 		Sack(ack.blocks[i].left, ack.blocks[i].right, news);
 	return news;

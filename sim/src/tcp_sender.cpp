@@ -180,19 +180,21 @@ void TcpSender::OnProbeAnswer(const TcpNews &news, const TcpAck &ack)
 	}
 }
 
-/// Step 2 of RFC 8985 section 6.2: the segment that was sent last of those that have arrived.
+/// Step 2 of RFC 8985 section 6.2: the segment that was sent last of those that have arrived. Of one
+/// that was sent again so lately the first copy has.
 void TcpSender::NoteRack(const TcpNews &news, TimePs now)
 {
-	if (news.latest_sent < 0)
-		return;
-	const TimePs rtt = now - news.latest_sent;
-	if (news.latest_again && rtt < rtt_.Min())
-		return; // it was the first copy that arrived
-	if (news.latest_sent > rack_sent_ ||
-	    (news.latest_sent == rack_sent_ && news.latest_end > rack_end_)) {
-		rack_sent_ = news.latest_sent;
-		rack_end_ = news.latest_end;
-		rack_rtt_ = rtt;
+	NoteLatest(news.once, now);
+	if (now - news.again.sent >= rtt_.Min())
+		NoteLatest(news.again, now);
+}
+
+void TcpSender::NoteLatest(const TcpNews::Latest &latest, TimePs now)
+{
+	if (latest.sent > rack_sent_ || (latest.sent == rack_sent_ && latest.end > rack_end_)) {
+		rack_sent_ = latest.sent;
+		rack_end_ = latest.end;
+		rack_rtt_ = now - latest.sent;
 	}
 }
 

@@ -121,6 +121,42 @@ void TestKarn(Checks &checks)
 	}
 }
 
+/// What lay behind a hole until that was sent again tells no round trip, but what SACK newly tells of
+/// does (tcp_clean_rtx_queue() of Linux).
+void TestRoundTripBehindAHole(Checks &checks)
+{
+	for (const bool sack : { false, true }) {
+		TcpScoreboard board;
+		for (int i = 0; i < 8; i++)
+			board.OnSent(i * 1000, 1000, kSecond + i * kMs);
+		board.MarkLost(0);
+		board.OnSentAgain(0, 2 * kSecond);
+		const TcpNews news = board.OnAck(sack ? Sacking(3000, 5000, 6000) : Ack(3000));
+		EXPECT(news.acked == 3);
+		EXPECT(news.rtt_sent == (sack ? kSecond + 5 * kMs : kNever));
+	}
+}
+
+/// RFC 8985 section 6.2, step 2, is of each segment: a first copy that came late, taken for the one
+/// sent again, hides nothing of what else an ACK tells.
+void TestRackOfEachSegment(Checks &checks)
+{
+	TcpSender sender(Spec(2));
+	SendAll(sender, kMs); // 0 to 9
+	for (int i = 1; i <= 3; i++) { // a round trip is 20 ms
+		sender.OnAck(Ack(2000 * i), (20 + i) * kMs);
+		SendAll(sender, (20 + i) * kMs);
+	}
+	for (int i = 1; i <= 3; i++) { // 6 is late: sent again
+		sender.OnAck(Sacking(6000, 7000, 7000 + i * 1000), 24 * kMs + i * kMs / 10);
+		SendAll(sender, 24 * kMs + i * kMs / 10);
+	}
+	EXPECT(sender.Counts().retransmissions == 1);
+	// 10 and 11, of 21 ms, are lost; 12 to 15, of 22 and 23 ms, have come
+	sender.OnAck(Sacking(10'000, 12'000, 16'000), 44 * kMs);
+	EXPECT(sender.Board()[0].lost && sender.Board()[1].lost);
+}
+
 /// RFC 8985 section 6.2, step 4: what was sent sooner is waited for, a quarter of the least round
 /// trip.
 void TestReorderingWindow(Checks &checks)
@@ -299,6 +335,8 @@ void TestTcpRules(Checks &checks)
 	TestTimeoutsInARow(checks);
 	TestTimeoutsWithProgressBetween(checks);
 	TestKarn(checks);
+	TestRoundTripBehindAHole(checks);
+	TestRackOfEachSegment(checks);
 	TestReorderingWindow(checks);
 	TestDuplicatesWithoutSack(checks);
 	TestOneReduction(checks);

@@ -19,10 +19,12 @@ struct TcpNews {
 	std::int64_t sacked = 0;    // of them by SACK
 	bool duplicate = false;     // a block told of bytes that came twice (RFC 2883)
 	TimePs rtt_sent = kNever;   // the last delivered one that was sent once was sent then
-	// The one of those delivered that was sent last (RFC 8985 section 6.2, step 2).
-	TimePs latest_sent = -1;
-	std::int64_t latest_end = 0;
-	bool latest_again = false; // it was a retransmission
+	// Of those delivered, the one that was sent last of what was sent once, and of what was sent
+	// again (RFC 8985 section 6.2, step 2).
+	struct Latest {
+		TimePs sent = -1;
+		std::int64_t end = 0;
+	} once, again;
 	// Of those delivered, the end of the first that was sent once, and of the last (step 3).
 	std::int64_t first_end = INT64_MAX;
 	std::int64_t last_end = 0;

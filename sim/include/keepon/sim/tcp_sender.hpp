@@ -79,6 +79,7 @@ private:
 	void CountDuplicates(const TcpNews &news);
 	void OnProbeAnswer(const TcpNews &news, const TcpAck &ack);
 	void NoteRack(const TcpNews &news, TimePs now);
+	void NoteLatest(const TcpNews::Latest &latest, TimePs now);
 	void NoteReordering(const TcpNews &news);
 	std::int64_t DetectByRack(TimePs now);
 	std::int64_t Detect(const TcpNews &news, TimePs now);
