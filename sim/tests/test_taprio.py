@@ -239,14 +239,16 @@ def test_a_frame_longer_than_its_class_is_ever_open_is_dropped_and_others_pass()
     assert run(windows, small, **SOFTWARE, ms=40)["load"]["verdicts"]["best_effort"] > 2
 
 
+@pytest.mark.parametrize("leaf", [{"kind": "etf", "delta_ns": 20 * US}, {"kind": "fifo"}])
 @pytest.mark.parametrize(("offset_us", "inside"), [(100, True), (600, False), (995, False)])
-def test_a_frame_whose_time_is_outside_its_window_is_dropped_in_software_too(offset_us, inside):
-    """Where etf takes its time; it was sent in the next window, later than its time."""
+def test_a_frame_whose_time_is_outside_its_window_is_dropped_in_software_too(
+    offset_us, inside, leaf
+):
+    """It was sent in the next window, later than its time."""
     windows = gates([(1, 500 * US), (4, 500 * US)])
     # cycles begin with multiples of 1 ms, as the epoch does
     stream = {"period_ns": MS, "offset_ns": offset_us * US, "advance_ns": 300 * US,
               "frame_bytes": 100, "tc": 0}  # fmt: skip
-    leaf = {"kind": "etf", "delta_ns": 20 * US}
     found = run(windows, {**FULL, "rate_bps": MS, "tc": 0}, leaf=leaf, driver="standard",
                 stream=stream)  # fmt: skip
     ended = found["stream"]["verdicts"]

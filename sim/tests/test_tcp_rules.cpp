@@ -142,7 +142,7 @@ void TestRoundTripBehindAHole(Checks &checks)
 void TestRackOfEachSegment(Checks &checks)
 {
 	TcpSender sender(Spec(2));
-	SendAll(sender, kMs); // 0 to 9
+	SendAll(sender, kMs);          // 0 to 9
 	for (int i = 1; i <= 3; i++) { // a round trip is 20 ms
 		sender.OnAck(Ack(2000 * i), (20 + i) * kMs);
 		SendAll(sender, (20 + i) * kMs);
