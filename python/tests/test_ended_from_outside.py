@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 import multiprocessing
 import os
 import re
@@ -14,13 +15,15 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
 import pytest
 from helpers import HABITAT, TWO_STATIONS
-from keepon import interrupts
+from keepon import interrupts, parallel
+from keepon.cli import edge
 from keepon.model import documents, hidden
 
 NOTHING = "keepon: interrupted; nothing was written\n"
@@ -66,6 +69,102 @@ def test_a_run_that_is_ended_says_so_and_leaves_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("pair", [*itertools.permutations(interrupts.ENDING, 2), (2, 2)])
+def test_two_at_once_end_a_run_as_one_does(tmp_path: Path, pair: tuple[int, int]) -> None:
+    """`timeout -s INT`: the second came while simulations were told, and then nobody told them."""
+    words = (sys.executable, "-m", "keepon", "run", HABITAT, "--duration", "3000")
+    with _started(*words, "--out", tmp_path / "x") as process:
+        _wait_for(process, "_sim.")
+        time.sleep(0.5)
+        for number in pair:
+            process.send_signal(number)
+            time.sleep(0.001)
+        out, errors = process.communicate(timeout=60)
+    assert (process.returncode, out) == (130, "")
+    assert re.fullmatch(
+        "keepon: interrupted; nothing was written\n|interrupted before .*\n", errors
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_runs_is_told_to_stop_whatever_comes_while_it_is_waited_for() -> None:
+    begun, seen = threading.Event(), []
+
+    def work(_item: int) -> None:
+        begun.set()
+        try:
+            while True:
+                parallel.check_stopped()
+                time.sleep(0.01)
+        except KeyboardInterrupt:
+            for _ in range(5):  # while the pool is waited for
+                signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+                time.sleep(0.02)
+            seen.append(True)
+            raise
+
+    def interrupt() -> None:
+        begun.wait()
+        time.sleep(0.1)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    before_s = interrupts.AGAIN_S
+    interrupts.AGAIN_S = 0.0  # type: ignore[misc]
+    try:
+        threading.Thread(target=interrupt).start()
+        with pytest.raises(KeyboardInterrupt), interrupts.ending_interrupts():
+            list(parallel.in_order(work, range(1), 1))
+    finally:
+        interrupts.AGAIN_S = before_s  # type: ignore[misc]
+    assert seen == [True]
+
+
+def test_an_interrupt_that_wakes_nobody_is_obeyed_all_the_same() -> None:
+    """One that another thread is told of does not, nor one just before the thread sleeps."""
+    threading.Timer(0.2, signal.raise_signal, [signal.SIGINT]).start()
+    future: Future[None] = Future()
+    end = threading.Timer(20, future.set_result, [None])
+    end.daemon = True
+    end.start()
+    begun_s = time.monotonic()
+    with pytest.raises(KeyboardInterrupt), interrupts.ending_interrupts():
+        list(parallel.as_done([future]))
+    assert time.monotonic() - begun_s < 10
+
+
+class _Swallowing:
+    """What is raised in a finalizer is told and lost."""
+
+    def __del__(self) -> None:
+        signal.raise_signal(signal.SIGTERM)
+
+
+def test_what_python_cannot_hand_on_comes_again(capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(KeyboardInterrupt), interrupts.ending_interrupts():
+        value: object = _Swallowing()
+        del value
+        time.sleep(10)
+        pytest.fail("it was swallowed")
+    assert capfd.readouterr().err == ""
+
+
+def test_an_error_that_a_library_made_of_it_is_no_defect(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def command() -> int:
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt:
+            raise ValueError("Invalid affine transformation matrix") from None
+        return 0
+
+    with interrupts.ending_interrupts():
+        assert edge.guard(command) == 130
+    assert capsys.readouterr().err == NOTHING
+    with interrupts.ending_interrupts():
+        assert edge.guard(lambda: int("x")) == 70  # of another command
+
+
 @pytest.mark.parametrize("number", interrupts.ENDING)
 def test_who_ends_it_while_it_loads_gets_one_sentence(number: signal.Signals) -> None:
     """numpy is among the first that are loaded, and more than half of the time comes after it."""
@@ -99,7 +198,7 @@ def test_what_a_shell_had_ignored_stays_ignored(tmp_path: Path) -> None:
     assert "S1" in out
 
 
-def test_they_wait_until_a_folder_is_whole() -> None:
+def test_they_wait_until_a_folder_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     with interrupts.ending_interrupts():
         with interrupts.interrupts_wait() as seen:
             for number in interrupts.ENDING:
@@ -107,9 +206,14 @@ def test_they_wait_until_a_folder_is_whole() -> None:
         assert seen == list(interrupts.ENDING)
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGTERM)
+        assert interrupts.came()
         signal.raise_signal(signal.SIGTERM)  # part of the first
+        signal.raise_signal(signal.SIGINT)
+        monkeypatch.setattr(interrupts, "AGAIN_S", 0.0)
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
+        assert not interrupts.over()
+    assert interrupts.over()
 
 
 def _computing(stopped: threading.Event) -> None:

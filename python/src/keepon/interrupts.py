@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import _thread
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -16,12 +17,20 @@ from typing import Final
 
 ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 AGAIN_S: Final = 1.0
-"""A second SIGTERM or SIGHUP within this is part of the first: `timeout` sends one to the process
-and one to its group, and shell and kernel both send one when a connection is lost.
+"""Another one within this is part of the first: `timeout` sends one to the process and one to its
+group, and shell and kernel both send one when a connection is lost.
 """
 
 LOADED_S: Final = 0.01
 """How soon to look again whether what was under way is finished."""
+
+
+class _Told:
+    """What has become of this command."""
+
+    raised = False  # KeyboardInterrupt, by one of them
+    over = False  # what comes now comes too late
+
 
 _FINISHED_FIRST: Final = {"<frozen importlib._bootstrap>"}
 """Files of code: a module that is loaded may swallow an interrupt or make another exception of
@@ -56,11 +65,25 @@ def ended_by(handler: Callable[[int, FrameType | None], object]) -> Iterator[Non
             signal.signal(number, found)
 
 
+def came() -> bool:
+    """Whether the command has been interrupted: another exception that ends it comes of that, as
+    libraries in C make some of it.
+    """
+    return _Told.raised
+
+
+def over() -> bool:
+    """Whether the command has ended, with an exit code of its own."""
+    return _Told.over
+
+
 @contextmanager
 def ending_interrupts() -> Iterator[None]:
     """SIGTERM and SIGHUP raise KeyboardInterrupt, too, so that all that is half done is taken
-    away; not within what is to be finished first.
+    away; not within what is to be finished first. Where Python could not hand it on, as in
+    callbacks, it comes again.
     """
+    _Told.raised = _Told.over = False
     last_s = -AGAIN_S
 
     def ended(number: int, frame: FrameType | None) -> None:
@@ -72,13 +95,29 @@ def ending_interrupts() -> Iterator[None]:
             _thread.start_new_thread(_again, (number, threading.get_ident()))
             return
         now_s = time.monotonic()
-        if number != signal.SIGINT and now_s - last_s < AGAIN_S:
+        if now_s - last_s < AGAIN_S:
             return
         last_s = now_s
+        _Told.raised = True
         raise KeyboardInterrupt
 
+    main, told_before = threading.get_ident(), sys.unraisablehook
+
+    def unraisable(what: sys.UnraisableHookArgs) -> None:
+        nonlocal last_s
+        if not isinstance(what.exc_value, KeyboardInterrupt):
+            told_before(what)
+            return
+        last_s = -AGAIN_S
+        _thread.start_new_thread(_again, (signal.SIGINT, main))
+
     with ended_by(ended):
-        yield
+        sys.unraisablehook = unraisable
+        try:
+            yield
+        finally:
+            sys.unraisablehook = told_before
+            _Told.over = True
 
 
 def _again(number: int, main: int) -> None:

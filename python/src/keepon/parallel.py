@@ -9,13 +9,16 @@ import os
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from queue import SimpleQueue
-from typing import TypeVar
+from queue import Empty, SimpleQueue
+from typing import Final, TypeVar
 
 from keepon import interrupts
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+AWAKE_S: Final = 0.1
+"""An interrupt that woke nobody is obeyed after this."""
 
 _stopping = threading.Event()
 
@@ -37,14 +40,20 @@ def check_stopped() -> None:
 
 def as_done(futures: Iterable[Future[Result]]) -> Iterator[Future[Result]]:
     """Each when it is done. Unlike locks of threading and concurrent.futures.as_completed(), what
-    is waited on here stands an interrupt at any moment.
+    is waited on here stands an interrupt at any moment. One that comes just before the thread
+    sleeps does not wake it, so it does not sleep for long.
     """
     done: SimpleQueue[Future[Result]] = SimpleQueue()
     count = 0
     for count, future in enumerate(futures, 1):  # noqa: B007 (how many there are)
         future.add_done_callback(done.put)
-    for _ in range(count):
-        yield done.get()
+    while count:
+        try:
+            future = done.get(timeout=AWAKE_S)
+        except Empty:
+            continue
+        count -= 1
+        yield future
 
 
 def in_order(
@@ -77,9 +86,12 @@ def in_order(
 
 
 def _stop(pool: ThreadPoolExecutor) -> None:
-    """What has not begun never does; what runs is told, and waited for."""
-    _stopping.set()
-    try:
-        pool.shutdown(wait=True, cancel_futures=True)
-    finally:
-        _stopping.clear()
+    """What has not begun never does; what runs is told, and waited for, whatever comes meanwhile:
+    nobody would tell it again.
+    """
+    with interrupts.interrupts_wait():
+        _stopping.set()
+        try:
+            pool.shutdown(wait=True, cancel_futures=True)
+        finally:
+            _stopping.clear()

@@ -20,7 +20,7 @@ from pathlib import Path
 import typer
 import typer.exceptions
 
-from keepon import __version__, errors
+from keepon import __version__, errors, interrupts
 from keepon.cli import usage
 from keepon.errors import (
     EXIT_DEFECT,
@@ -101,6 +101,9 @@ def _guarded(command: Callable[[], int | None]) -> int:
             drop_output()
             return EXIT_ENVIRONMENT
         _trace()
+        if interrupts.came():
+            say(f"keepon: interrupted; {Settings.left}")
+            return EXIT_INTERRUPTED
         say(
             f"keepon: internal error ({type(error).__name__}: {errors.one_line(error, 200)});"
             " --debug shows where"

@@ -16,7 +16,11 @@ from keepon.errors import EXIT_INTERRUPTED
 
 
 def _leave(_number: int, _frame: FrameType | None) -> None:
-    """Not by an exception: a module that is half loaded may make another one of it."""
+    """Not by an exception: a module that is half loaded may make another one of it. When all is
+    done it stays so.
+    """
+    if interrupts.over():
+        return
     os.write(2, b"keepon: interrupted; nothing was written\n")
     os._exit(EXIT_INTERRUPTED)
 
@@ -25,14 +29,15 @@ def main() -> int:
     """The command."""
     with interrupts.ended_by(_leave):
         from keepon.cli import app
-    code = app.main()
-    if code == EXIT_INTERRUPTED:
-        # Python would wait for threads that began as it came and were told of no end, and would
-        # give the signal for the exit code if it came in the midst of an eval().
-        for each in (sys.stdout, sys.stderr):
-            with contextlib.suppress(OSError, ValueError, AttributeError):
-                each.flush()
-        os._exit(code)
+
+        code = app.main()
+        if code == EXIT_INTERRUPTED:
+            # Python would wait for threads that began as it came and were told of no end, and would
+            # give the signal for the exit code if it came in the midst of an eval().
+            for each in (sys.stdout, sys.stderr):
+                with contextlib.suppress(OSError, ValueError, AttributeError):
+                    each.flush()
+            os._exit(code)
     for number in interrupts.ENDING:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, signal.SIG_DFL)  # all is done: no traceback of the interpreter
