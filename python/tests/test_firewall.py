@@ -344,6 +344,49 @@ def test_numbers_of_something_else_are_not(
 
 
 @pytest.mark.parametrize(
+    ("program", "is_refused"),
+    [
+        ('-m bpf --bytecode "4,32 0 0 4294963208,21 0 1 2,6 0 0 65535,6 0 0 0"', True),
+        ('-m bpf --bytecode "2,40 0 0 4294963228,6 0 0 65535"', True),
+        ("-m bpf --object-pinned /sys/fs/bpf/own", True),
+        ('-m bpf --bytecode "4,48 0 0 9,21 0 1 17,6 0 0 1,6 0 0 0"', False),
+        ('-m bpf --bytecode "2,32 0 0 4293918720,6 0 0 1"', False),  # of the network header
+    ],
+)
+def test_programs_that_may_ask_for_a_device_are_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, program: str, is_refused: bool
+) -> None:
+    text = f"*raw\n-A PREROUTING {program} -j DROP\nCOMMIT\n"
+    listed(monkeypatch, tmp_path, "iptables-legacy-save", text)
+    if not is_refused:
+        firewall.check_twins("eth0", "rt0")
+        return
+    with pytest.raises(EnvironmentProblemError, match=r"^the firewall asks for numbers of devices"):
+        firewall.check_twins("eth0", "rt0")
+
+
+@pytest.mark.parametrize(
+    ("rules", "named"),
+    [
+        ('iifname "rt0" drop\nudp dport 22 accept', 'iifname "rt0" drop'),
+        ('udp dport 22 accept\niifname "rt0" drop', 'iifname "rt0" drop'),
+        (
+            'meta mark 1 iifname "rt0" return\noifname { "eth0", "rt0" } accept',
+            'meta mark 1 iifname "rt0" return',
+        ),
+        ('iifname "eth0" drop\nudp dport 22 accept', 'iifname "eth0" drop'),
+    ],
+)
+def test_the_rule_that_is_told_names_one_of_both(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, rules: str, named: str
+) -> None:
+    listed(monkeypatch, tmp_path, "nft", RULES % rules)
+    with pytest.raises(EnvironmentProblemError) as caught:
+        firewall.check_twins("eth0", "rt0")
+    assert f"first by `{named}` (" in str(caught.value)
+
+
+@pytest.mark.parametrize(
     ("devices", "rule"),
     [
         ('device "rt0"', "udp dport 9 drop"),

@@ -26,6 +26,12 @@ BY_NUMBER = re.compile(
     rf'{A_DEVICE} (?:[&|^<>]|(?:!= )?(?:"[^"]*"|\w+)-)|\bjhash (?:(?!\bmod\b).)*{A_DEVICE}'
 )
 """Masks, shifts, what is greater or less, from one to another, sums of a hash."""
+OF_PACKETS_DEVICE = re.compile(
+    r'(?<!\S)-m bpf .*(?:--object-pinned|--bytecode "[^"]*\b429496(?:3[2-9]|[4-7]\d)\d\d\b)'
+)
+"""Programs of BPF that nobody can read here, or that load other than bytes of the packet, as the
+number of its device (linux/filter.h: SKF_AD_OFF, -0x1000).
+"""
 RANGE = re.compile(r'(?:"[^"]*"|\w+)[-/]')
 HOOKED = re.compile(r"(?:type \w+ hook (?:ingress|egress) )?devices = \{")
 """Chains and flowtables with a list of devices."""
@@ -94,10 +100,14 @@ def untold(rules: list[Unit]) -> str:
 
 
 def by_number(rules: list[Unit]) -> str:
-    """The first rule or element of nft that hangs on the number of a device, or on a part of its
-    name; one number alone is of another device, as those of both are listed by their names.
+    """The first rule or element that hangs on the number of a device, or on a part of its name; one
+    number of nft alone is of another device, as those of both are listed by their names.
     """
-    for unit in filter(_by_nft, rules):
+    for unit in rules:
+        if not _by_nft(unit):
+            if OF_PACKETS_DEVICE.search(unit.text):
+                return unit.text
+            continue
         if _is_set(unit.block):
             keys = [(unit.text, unit.of)]
         elif BY_NUMBER.search(unit.text):
@@ -173,8 +183,15 @@ def first_apart(rules: list[Unit], nic: str, device: str) -> str:
             seen = [sorted(each) for each in seen]
         for one, other in zip_longest(*seen, fillvalue=("", "")):
             if one[0] != other[0]:
-                return one[1] or other[1]
+                texts = [text for text in (one[1], other[1]) if text]
+                return next((text for text in texts if _names_one(text, nic, device)), texts[0])
     return ""
+
+
+def _names_one(text: str, nic: str, device: str) -> bool:
+    """Whether it names one of both alone: that is the rule to look at."""
+    names = {re.escape(name) for name in (nic, device)}
+    return sum(bool(re.search(rf'(?<![^\s"{{,]){name}(?![^\s"}},])', text)) for name in names) == 1
 
 
 def _of_nft(listing: str) -> Iterator[Unit]:
