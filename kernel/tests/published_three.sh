@@ -2,7 +2,8 @@
 # The published three classes, 300, 300 and 400 us of 1 ms, at $RATE_BPS: TC0 and TC1 send a frame each cycle, a load
 # ($LOAD, "tcp" or "udp") takes TC2. $WAY: "keepon", the gates offloaded to a keepon link; "launchtime", the published
 # commands themselves (txtime-assist, two etf) on a NIC with launch times; "software", the same with etf's offload off;
-# "plain", that NIC without qdiscs, and senders that sleep until it is time. $FRAMES of each stream. Files in /out;
+# "prompt", that where no softirq waits for other tasks; "plain", that NIC without qdiscs, and senders that sleep until
+# it is time. $FRAMES of each stream. Files in /out;
 # published_ways.py runs it and reads them.
 . /lib/keepon/test.sh
 control=/sys/kernel/debug/keepon_hwsim/control
@@ -51,6 +52,10 @@ elif [ "$WAY" != plain ]; then
 		run "etf $queue" tc qdisc replace dev sim0 parent 100:$queue etf \
 			skip_sock_check $offload delta 200000 clockid CLOCK_TAI
 	done
+fi
+if [ "$WAY" = prompt ]; then
+	ksoftirqd=$(grep -lx ksoftirqd/0 /proc/[0-9]*/comm | tr -dc 0-9)
+	run "softirqs at once" chrt -f -p 50 "$ksoftirqd"
 fi
 phc2sys -s $device -O 0 -m >/out/phc2sys.txt 2>&1 &
 sleep 3

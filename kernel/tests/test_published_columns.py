@@ -22,6 +22,7 @@ WAYS = {
     "plain": "nothing",
     "launchtime": "txtime-assist, etf offloaded",
     "software": "txtime-assist, etf not offloaded",
+    "prompt": "the same, softirqs at once",
     "keepon": "taprio on keepon",
 }
 MOST_OFFLOADED_NS = 48  # mitsubishi.table8, peak to peak
@@ -63,6 +64,11 @@ def peak_to_peak_ns(found: Outcome, left_out: float = 0) -> float:
     return widest_ps / 1000
 
 
+def version_of(family: str) -> tuple[int, ...]:
+    """6.12 is behind 6.5."""
+    return tuple(int(part) for part in family.split("."))
+
+
 @pytest.mark.parametrize("family", offered_families())
 def test_the_published_columns(family: str) -> None:
     found = {
@@ -82,8 +88,8 @@ def test_the_published_columns(family: str) -> None:
     ]
     write_table(f"columns-{family}", lines)
     for load in ("udp", "tcp"):
-        keepon, offloaded, software = (
-            found[way, load] for way in ("keepon", "launchtime", "software")
+        keepon, offloaded, software, prompt = (
+            found[way, load] for way in ("keepon", "launchtime", "software", "prompt")
         )
         assert keepon.sent == dict.fromkeys(STREAMS, FRAMES)
         assert peak_to_peak_ns(keepon) <= BYTE_NS
@@ -91,8 +97,13 @@ def test_the_published_columns(family: str) -> None:
         assert peak_to_peak_ns(offloaded) <= MOST_OFFLOADED_NS
         # timers of the CPU do what the card's clock does not
         assert peak_to_peak_ns(software) > MOST_OFFLOADED_NS
-        # and the qdiscs keep what they keep from the streams: without, load goes before them. The
-        # very worst hang on one timer in 1500, which came 33 us late in a build of 6.1.
+        # And the qdiscs keep what they keep from the streams: without, load goes before them. Until
+        # 6.5 softirqs wait for ksoftirqd once it is awake, and it for the load's tasks, so that
+        # frames are late by 30 to 160 us: little of what a load does without qdiscs, and less than
+        # ten times as little.
         plain = found["plain", load]
-        assert peak_to_peak_ns(plain, 0.01) > 10 * peak_to_peak_ns(software, 0.01)
-        assert peak_to_peak_ns(plain) > 10 * peak_to_peak_ns(software)
+        at_once = [prompt, software] if version_of(family) >= (6, 5) else [prompt]
+        for left_out in (0, 0.01):
+            assert peak_to_peak_ns(plain, left_out) > peak_to_peak_ns(software, left_out)
+            for other in at_once:
+                assert peak_to_peak_ns(plain, left_out) > 10 * peak_to_peak_ns(other, left_out)
