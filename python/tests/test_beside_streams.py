@@ -189,6 +189,20 @@ def test_a_repair_keeps_the_deadline_that_hangs_on_the_release(
         assert problems(scenario, plan) == []
 
 
+def test_a_frame_too_long_for_its_period_before_a_gate_list_by_hand_is_proven_so() -> None:
+    """Its first bridge has no gates, and what may be in flight there takes it beyond its period."""
+    text = TEXT.replace("LIST", gate((0x20, 15_000), (0, 5_000))).replace("250_000", "20_000")
+    text = text.replace('ends = ["t", "b"]', 'ends = ["a", "b"]')
+    text += (
+        '[[bridge]]\nname = "a"\ngates = "none"\n[[link]]\nends = ["t", "a"]\n[[station]]\nname ='
+        ' "u"\ndriver = "launchtime"\n[[link]]\nends = ["u", "a"]\n[[load]]\nid = "L"\ntalker ='
+        ' "u"\nlistener = "s"\nrate_bps = 1_000_000\nframe_bytes = 1518\ntc = 7\npriority = 0\n'
+    )
+    plan = make_plan(loading.parse(text.replace("= 600", "= 1500"), "before.toml"))
+    assert plan["status"] == "infeasible"
+    assert 'the link "a" to "b"' in plan["why"]["message"]
+
+
 # -- talkers that keep no time
 # -----------------------------------------------------------------------------------------
 

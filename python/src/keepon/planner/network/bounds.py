@@ -229,13 +229,19 @@ def _wide(ground: Ground, limits: Limits) -> Proof | None:
 
 def _widest(ground: Ground, flow: Flow, tree: Tree) -> Claim | None:
     """The claim that is longest beyond the period, if any is, whenever the flow is released. Behind
-    a gate list of hand that hangs on the release: only the talker's wire counts.
+    a gate list of hand that hangs on the release: only what is before it counts.
     """
     laid = ground.alone(flow, tree)
     if isinstance(laid, int):
         return None
-    by_hand = any(ground.explicit(leg.here, leg.there) for leg in tree.legs)
-    widest = max(laid.claims[:1] if by_hand else laid.claims, key=lambda claim: claim.over_ps)
+    behind: set[tuple[str, ...]] = set()
+    for leg in tree.legs:
+        before = tree.legs[leg.parent] if leg.parent >= 0 else None
+        is_behind = before is not None and (before.here, before.there) in behind
+        if is_behind or ground.explicit(leg.here, leg.there) is not None:
+            behind.add((leg.here, leg.there))
+    claims = [claim for claim in laid.claims if claim.resource[1:3] not in behind]
+    widest = max(claims, key=lambda claim: claim.over_ps)
     return widest if widest.over_ps else None
 
 
