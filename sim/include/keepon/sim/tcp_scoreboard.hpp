@@ -19,8 +19,8 @@ struct TcpNews {
 	std::int64_t sacked = 0;    // of them by SACK
 	bool duplicate = false;     // a block told of bytes that came twice (RFC 2883)
 	TimePs rtt_sent = kNever;   // the last delivered one that was sent once was sent then
-	// Of those delivered, the one that was sent last of what was sent once, and of what was sent
-	// again (RFC 8985 section 6.2, step 2).
+	// Of those delivered, the one that was sent last of what was sent once, and of what was
+	// sent again (RFC 8985 section 6.2, step 2).
 	struct Latest {
 		TimePs sent = -1;
 		std::int64_t end = 0;
