@@ -189,6 +189,26 @@ def test_a_repair_keeps_the_deadline_that_hangs_on_the_release(
         assert problems(scenario, plan) == []
 
 
+@pytest.mark.parametrize("jitter_ns", [0, 5])
+@pytest.mark.parametrize("shut_ns", [5_000, 5_007, 40_013, 40_029])
+def test_a_release_is_found_that_lets_a_gate_by_hand_take_all_jitter(
+    jitter_ns: int, shut_ns: int
+) -> None:
+    """Releases were tried so far apart as the first frame goes before a gate shuts and the last
+    behind it: none of those between was.
+    """
+    entries = gate((0x20, 18_000), (0x60, 232_000 - shut_ns), (0x01, shut_ns))
+    slow = 'ends = ["t", "b"]'
+    scenario = by_hand(
+        entries, f"jitter_ns = {jitter_ns}\npriority = 6\n",
+        **{slow: f"{slow}\nrate_bps = 100_000_000"},
+    )  # fmt: skip
+    plan = make_plan(scenario)
+    assert problems(scenario, plan) == []
+    assert plan["streams"]["F"]["bounds"]["jitter_ns"] == 0
+    assert simulated(scenario, plan)["F"]["bound_check"]["jitter_ns"]["met"]
+
+
 def test_a_frame_too_long_for_its_period_before_a_gate_list_by_hand_is_proven_so() -> None:
     """Its first bridge has no gates, and what may be in flight there takes it beyond its period."""
     text = TEXT.replace("LIST", gate((0x20, 15_000), (0, 5_000))).replace("250_000", "20_000")

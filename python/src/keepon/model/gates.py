@@ -70,6 +70,23 @@ class GateList:
                     return begin_ps
         return None
 
+    def left_ps(self, queue: int, at_ps: int, need_ps: int) -> int | None:
+        """How much later than at_ps, when its gate is open, need_ps may begin before it closes;
+        None if it never does.
+        """
+        spans = self._open_spans(queue)
+        if spans is None:
+            return None
+        cycle_ps = self.cycle_ns * PS_PER_NS
+        phase_ps = (at_ps - self.base_ns * PS_PER_NS) % cycle_ps
+        within = [
+            end_ps - lap_ps
+            for start_ps, end_ps in spans
+            for lap_ps in (0, cycle_ps)
+            if start_ps <= phase_ps + lap_ps < end_ps
+        ]
+        return max(0, within[0] - phase_ps - need_ps) if within else 0
+
     def together(self, queue: int, other: int) -> bool:
         """Whether both gates are ever open at once."""
         both = 1 << queue | 1 << other

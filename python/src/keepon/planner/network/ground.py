@@ -373,13 +373,31 @@ class Ground:
         wide_ps = (
             0 if stream.jitter_ns is None else placement.spread_ps - stream.jitter_ns * PS_PER_NS
         )
-        excess_ps = max(late_ps, wide_ps)
-        if excess_ps <= 0:
+        if max(late_ps, wide_ps) <= 0:
             return 0
         movable = any(
             hop.waits_ps or (hop.bridge, hop.peer) in self._explicit for hop in placement.hops
         )
-        return excess_ps if movable else NEVER
+        if not movable:
+            return NEVER
+        # Its first frames wait for a gate as its last do once they do not reach it before it shuts.
+        return max(late_ps, min(wide_ps, self._until_shut_ps(placement)))
+
+    def _until_shut_ps(self, placement: Placement) -> int:
+        """By how much later the flow must be so that its earliest frames miss a gate by hand that
+        they reach.
+        """
+        found = [placement.flow.period_ps]
+        for hop in placement.hops:
+            listed = self.explicit(hop.bridge, hop.peer)
+            if listed is None:
+                continue
+            least_ps, _ = self.frame_ps(placement.flow, hop.bridge, hop.peer, PREAMBLE_BYTES)
+            at_ps = hop.early_ps + self.margin_ps(hop.bridge)
+            left_ps = listed.left_ps(placement.flow.stream.priority, at_ps, least_ps)
+            if left_ps is not None:
+                found.append(left_ps + 1)
+        return min(found)
 
     def frame_ps(self, flow: Flow, here: str, there: str, extra_bytes: int = 0) -> tuple[int, int]:
         """How long a wire has a frame behind the reference plane, and bytes around it: at least and
