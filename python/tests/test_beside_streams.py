@@ -94,6 +94,9 @@ def gate(*entries: tuple[int, int]) -> str:
         (gate((0xFF, 250_000)), FLIGHT),
         (gate((0x20, 100_000), (0x21, 50_000), (0, 100_000)), FLIGHT),
         (gate((0x20, 150_000), (0x01, 100_000)), 12),  # the gap behind it
+        (gate((0x20, 150_000), (0x01, 99_960), (0x02, 40)), 12 - 5),  # the rest of it
+        (gate((0x20, 150_000), (0x01, 99_936), (0x02, 40), (0, 24)), 12 - 8),
+        (gate((0x20, 150_000), (0x01, 99_904), (0x02, 96)), 0),
         (gate((0x20, 150_000), (0x01, 99_000), (0x02, 1_000)), 0),
         (gate((0x20, 150_000), (0x02, 100_000)), 0),
     ],
@@ -226,7 +229,7 @@ def test_a_frame_too_long_for_its_period_before_a_gate_list_by_hand_is_proven_so
 # -- talkers that keep no time
 # -----------------------------------------------------------------------------------------
 
-STANDARD = """
+SECOND = """
 [[stream]]
 id = "G"
 talker = "s"
@@ -241,8 +244,64 @@ priority = PRIORITY
 def beside(gates: str, priority: int, period_ns: int, way: str = 'driver = "standard"') -> Scenario:
     text = TEXT.replace("[bridge.gates.z]\nentries = [LIST]\n", f"gates = {gates}\n")
     text = text.replace('name = "s"\ndriver = "launchtime"', f'name = "s"\n{way}')
-    more = STANDARD.replace("PERIOD", str(period_ns)).replace("PRIORITY", str(priority))
+    more = SECOND.replace("PERIOD", str(period_ns)).replace("PRIORITY", str(priority))
     return loading.parse(text + more, "beside.toml")
+
+
+def test_best_effort_before_any_of_the_planned_queues_makes_the_checker_reject() -> None:
+    """It was asked of the lowest alone."""
+    entries = gate((0x61, 150_000), (0x02, 1_000), (0x08, 99_000))
+    third = SECOND.replace("PERIOD", "250_000").replace("PRIORITY", "3")
+    plan = make_plan(by_hand(entries, third))
+    load = LOAD.replace("priority = 0", "priority = 6")
+    assert any("best effort goes" in text for text in problems(by_hand(entries, third, load), plan))
+
+
+RING = """
+[planner]
+routes = 3
+[[bridge]]
+name = "c"
+[[link]]
+ends = ["b", "c"]
+[[bridge]]
+name = "d"
+gates = "none"
+[[link]]
+ends = ["c", "d"]
+[[link]]
+ends = ["d", "b"]
+[[station]]
+name = "y"
+driver = "launchtime"
+[[link]]
+ends = ["d", "y"]
+[[station]]
+name = "x"
+driver = "launchtime"
+[[link]]
+ends = ["d", "x"]
+"""
+
+
+def test_other_ways_are_no_reason_to_refuse_a_stream_and_none_it_takes() -> None:
+    """A frame of no time on the first way of another stream; on the third of this it would be."""
+    text = TEXT.replace("[bridge.gates.z]\nentries = [LIST]\n", 'gates = "none"\n')
+    text = text.replace('name = "s"\ndriver = "launchtime"', 'name = "s"\ndriver = "standard"')
+    text = text.replace('name = "c"', 'name = "c"\ngates = "none"')
+    text = text.replace('listeners = ["z"]', 'listeners = ["y"]') + RING
+    own = SECOND.replace("PERIOD", "250_000").replace("PRIORITY", "5")
+    scenario = loading.parse(text + own, "ring.toml")
+    plan = make_plan(scenario)
+    assert problems(scenario, plan) == []
+    assert plan["streams"]["F"]["route"] == ["b", "d"]
+    taken = loading.parse(text + own.replace('["z"]', '["x"]'), "ring.toml")
+    plan = make_plan(taken)
+    assert problems(taken, plan) == []
+    assert (plan["streams"]["F"]["route"], plan["streams"]["G"]["route"]) == (
+        ["b", "c", "d"],
+        ["b", "d"],
+    )
 
 
 @pytest.mark.parametrize("way", ['driver = "standard"', 'driver = "launchtime"\nrelease = "sleep"'])

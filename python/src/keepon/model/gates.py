@@ -92,13 +92,23 @@ class GateList:
         both = 1 << queue | 1 << other
         return any(mask & both == both for mask, ns in self.entries if ns)
 
-    def follows(self, queue: int, other: int) -> bool:
-        """Whether the queue's gate ever opens at the instant to which the other one's was open."""
-        masks = [mask for mask, ns in self.entries if ns]
-        return any(
-            before >> other & 1 and not before >> queue & 1 and mask >> queue & 1
-            for before, mask in zip([masks[-1], *masks[:-1]], masks, strict=True)
-        )
+    def shut_before_ps(self, queue: int, other: int, within_ps: int) -> int | None:
+        """The least time from where the other gate shuts until the queue's opens, if that is less
+        than `within_ps`; None if it never is.
+        """
+        parts = [(mask, ns * PS_PER_NS) for mask, ns in self.entries if ns]
+        least_ps = within_ps
+        for index, (mask, _) in enumerate(parts):
+            if not mask >> queue & 1 or parts[index - 1][0] >> queue & 1:
+                continue
+            ago_ps = 0
+            for before, length_ps in (parts[index - back] for back in range(1, len(parts) + 1)):
+                if ago_ps >= least_ps:
+                    break
+                if before >> other & 1:
+                    least_ps = ago_ps
+                ago_ps += length_ps
+        return least_ps if least_ps < within_ps else None
 
     def always(self, queue: int) -> bool:
         """Whether its gate never closes."""

@@ -21,7 +21,7 @@ _PTP_BYTES = 128
 _OVERHEAD_BYTES = 20
 _GAP_BYTES = 12
 _Entries = list[tuple[int, int]]
-"""Of a gate list: mask of open gates, and the one of the entry before."""
+"""Of a gate list: mask of open gates, and for how many ps."""
 
 
 class Unplanned:
@@ -45,8 +45,8 @@ class Unplanned:
         port = self._given.ports(place[0]).get(place[1])
         if port is None or "entries" not in port:
             return None
-        masks = [int(entry["gates"], 16) for entry in port["entries"] if entry["ns"]]
-        return list(zip(masks, masks[-1:] + masks[:-1], strict=True)) or None
+        entries = [(int(entry["gates"], 16), 1000 * entry["ns"]) for entry in port["entries"]]
+        return [entry for entry in entries if entry[1]] or None
 
     def _slot_bytes(self, port: str) -> int:
         entry = self._given.plan["stations"].get(port)
@@ -141,17 +141,26 @@ class Unplanned:
         if entries is None:
             return self._played_ps(place, priority, -1, 0)
         worst_ps = 0
-        for mask, before in entries:
-            if not mask >> priority & 1:
-                continue
-            is_opened = not before >> priority & 1
-            ended_ps = (
-                _GAP_BYTES
-                * self._given.links[place][0]
-                * (is_opened and self._passes(place, before & ~mask))
-            )
-            worst_ps = max(worst_ps, self._played_ps(place, priority, mask, ended_ps))
+        for index, (mask, _) in enumerate(entries):
+            if mask >> priority & 1:
+                gap_ps = self._gap_ps(place, priority, entries[index:] + entries[:index])
+                worst_ps = max(worst_ps, self._played_ps(place, priority, mask, gap_ps))
         return worst_ps
+
+    def _gap_ps(self, place: Place, priority: int, entries: _Entries) -> int:
+        """What is left of the gap behind a frame that ended as its gate shut, where the first of
+        these entries begins and the frame's own gate was shut.
+        """
+        mask, left_ps = entries[0][0], _GAP_BYTES * self._given.links[place][0]
+        if entries[-1][0] >> priority & 1:
+            return 0
+        for before, length_ps in reversed(entries):
+            if left_ps <= 0:
+                break
+            if self._passes(place, before & ~mask):
+                return left_ps
+            left_ps -= length_ps
+        return 0
 
     def _passes(self, place: Place, mask: int) -> bool:
         """Whether anything unplanned may pass by these gates."""
@@ -187,9 +196,8 @@ def check_unplanned(given: Given, unplanned: Unplanned) -> list[str]:
     found = []
     for place in sorted({window.place for window in given.windows}):
         own = [window for window in given.windows if window.place == place]
-        if unplanned.goes_before(
-            place, min(given.streams[window.stream].priority for window in own)
-        ):
+        priorities = {given.streams[window.stream].priority for window in own}
+        if any(unplanned.goes_before(place, priority) for priority in sorted(priorities)):
             found.append(
                 f"best effort goes before planned frames from {place[0]} towards {place[1]}"
             )

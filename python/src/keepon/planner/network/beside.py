@@ -6,10 +6,13 @@ streams of talkers that keep no time.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 
 from keepon.errors import ConfigError
+from keepon.model.wire import GAP_BYTES, byte_time_ps
 from keepon.planner.network.flows import Flow
 from keepon.planner.network.ground import Ground
+from keepon.planner.network.trees import Leg, Tree
 
 
 def refuse(ground: Ground) -> None:
@@ -63,24 +66,34 @@ def _are_open_at_once(ground: Ground, here: str, there: str, queue: int, other: 
     return ground.bridges[here].gates == "none"
 
 
+def _legs(flow: Flow) -> Iterator[tuple[Tree, Leg]]:
+    return ((tree, leg) for tree in flow.trees for leg in tree.legs)
+
+
 def _refuse_ptp_before(ground: Ground) -> None:
-    """Messages of PTP that gather behind a closed gate must not go before streams' frames."""
+    """Messages of PTP that gather behind a closed gate must not go before streams' frames: ways
+    where they do are none.
+    """
     ptp = ground.scenario.sync.priority
     if not ground.scenario.sync.by_ptp:
         return
     for flow in ground.flows:
-        queue = flow.stream.priority
-        for leg in (leg for tree in flow.trees for leg in tree.legs):
+        queue, met = flow.stream.priority, dict[int, Leg]()
+        for tree, leg in _legs(flow):
             listed = ground.explicit(leg.here, leg.there)
             if listed is None or ptp < queue or listed.always(ptp):
                 continue
             if listed.together(queue, ptp):
-                index = list(ground.bridges).index(leg.here)
-                raise ConfigError(
-                    f"key `bridge[{index}].gates.{leg.there}.entries`: must not open gate {ptp} of"
-                    f' PTP together with gate {queue} of stream "{flow.stream.id}" unless it is'
-                    " always open; close it there, or open it in all entries"
-                )
+                met.setdefault(tree.number, leg)
+        if len(met) == len(flow.trees):
+            leg = met[flow.trees[0].number]
+            index = list(ground.bridges).index(leg.here)
+            raise ConfigError(
+                f"key `bridge[{index}].gates.{leg.there}.entries`: must not open gate {ptp} of"
+                f' PTP together with gate {queue} of stream "{flow.stream.id}" unless it is'
+                " always open; close it there, or open it in all entries"
+            )
+        flow.trees[:] = [tree for tree in flow.trees if tree.number not in met]
 
 
 def _refuse_shared_class(ground: Ground, name: str, tc: int, key: str) -> None:
@@ -102,36 +115,44 @@ def _refuse_shared_class(ground: Ground, name: str, tc: int, key: str) -> None:
 
 def _refuse_without_time(ground: Ground) -> None:
     """Frames of a talker that keeps no time come whenever they do: other streams' windows of their
-    queue would be theirs.
+    queue would be theirs. They take the first way, and streams with a bound none on which they are.
     """
-    ports: dict[tuple[str, str], list[Flow]] = {}
-    for flow in ground.flows:
-        for leg in (leg for tree in flow.trees for leg in tree.legs):
-            if leg.here in ground.bridges and flow not in ports.setdefault(
-                (leg.here, leg.there), []
-            ):
-                ports[leg.here, leg.there].append(flow)
-    for (here, there), flows in ports.items():
-        for timed, other in itertools.product(flows, flows):
-            if not timed.station.bounded or other.station.bounded:
-                continue
-            queue, own = timed.stream.priority, other.stream.priority
-            if queue != own and not _may_go_before(ground, here, there, queue, own):
-                continue
-            station = other.station.station
-            way = 'release "sleep"' if station.release == "sleep" else f'driver "{station.driver}"'
-            raise ground.wrong(
-                other.stream, "priority", str(own),
-                f'must have a gate of its own on the link "{here}" to "{there}", where stream'
-                f' "{timed.stream.id}" of priority {queue} has a bound, for the frames of station'
-                f' "{station.name}" ({way}) come whenever they do; choose another priority and'
-                ' gates = "auto", or let its frames leave at their times',
-            )  # fmt: skip
+    others: dict[tuple[str, str], list[Flow]] = {}
+    timed = [flow for flow in ground.flows if flow.station.bounded]
+    for flow in (flow for flow in ground.flows if timed and not flow.station.bounded):
+        del flow.trees[1:]
+        for leg in (leg for leg in flow.trees[0].legs if leg.here in ground.bridges):
+            others.setdefault((leg.here, leg.there), []).append(flow)
+    for flow in timed:
+        met: dict[int, tuple[Leg, Flow]] = {}
+        for tree, leg in _legs(flow):
+            for other in others.get((leg.here, leg.there), []):
+                if _may_be_before(ground, leg, flow, other):
+                    met.setdefault(tree.number, (leg, other))
+        if len(met) == len(flow.trees):
+            raise _without_time(ground, flow, *met[flow.trees[0].number])
+        flow.trees[:] = [tree for tree in flow.trees if tree.number not in met]
 
 
-def _may_go_before(ground: Ground, here: str, there: str, queue: int, other: int) -> bool:
-    """Whether a frame of the other queue may be sent as one of a stream's is due."""
-    listed = ground.explicit(here, there)
-    if listed is not None:
-        return listed.together(queue, other) or listed.follows(queue, other)
-    return not ground.is_gated(here, there)
+def _without_time(ground: Ground, flow: Flow, leg: Leg, other: Flow) -> ConfigError:
+    station, queue = other.station.station, flow.stream.priority
+    way = 'release "sleep"' if station.release == "sleep" else f'driver "{station.driver}"'
+    return ground.wrong(
+        other.stream, "priority", str(other.stream.priority),
+        f'must have a gate of its own on the link "{leg.here}" to "{leg.there}", where stream'
+        f' "{flow.stream.id}" of priority {queue} has a bound, for the frames of station'
+        f' "{station.name}" ({way}) come whenever they do; choose another priority and'
+        ' gates = "auto", or let its frames leave at their times',
+    )  # fmt: skip
+
+
+def _may_be_before(ground: Ground, leg: Leg, flow: Flow, other: Flow) -> bool:
+    """Whether a frame of the other one may be sent as the flow's is due, or the gap behind it."""
+    queue, own = flow.stream.priority, other.stream.priority
+    listed = ground.explicit(leg.here, leg.there)
+    if queue == own:
+        return True
+    if listed is None:
+        return not ground.is_gated(leg.here, leg.there)
+    gap_ps = GAP_BYTES * byte_time_ps(ground.topology.wires[leg.here, leg.there].rate_bps)
+    return listed.together(queue, own) or listed.shut_before_ps(queue, own, gap_ps) is not None

@@ -90,7 +90,7 @@ class Blocking:
     def behind_gates(self, here: str, there: str, priority: int, listed: GateList) -> int:
         """Bound in ps for frames of this priority at a port with a gate list by hand. A frame ends
         before its gate closes, so those are in flight whose gate is open with the stream's; of one
-        that ends as that opens the gap is.
+        that ends as that opens, or just before, the gap is, or the rest of it.
         """
         foreign, ptp = self._foreign.get((here, there)), self._scenario.sync.priority
         if foreign is None:
@@ -104,8 +104,8 @@ class Blocking:
         for queue, length_ps in lengths_ps.items():
             if listed.together(priority, queue):
                 blocked_ps = max(blocked_ps, length_ps)
-            elif listed.follows(priority, queue):
-                blocked_ps = max(blocked_ps, gap_ps)
+            elif (ago_ps := listed.shut_before_ps(priority, queue, gap_ps)) is not None:
+                blocked_ps = max(blocked_ps, gap_ps - ago_ps)
         return blocked_ps + (foreign.messages * foreign.message_ps if goes_first else 0)
 
     def check_rate(self, here: str, there: str, frames: list[tuple[int, int]]) -> None:

@@ -60,14 +60,17 @@ def of(ground: Ground, stream: Stream, routes: Routes) -> list[Tree]:
 
 def _meets_load(ground: Ground, stream: Stream, tree: Tree) -> bool:
     """Whether best effort shares a gated queue with the stream, or goes first at a port without
-    gates.
+    gates or where a gate list by hand lets it go with the stream.
     """
     for leg in tree.legs:
         if leg.here not in ground.bridges:
             continue
         for priority in ground.load_priorities.get((leg.here, leg.there), ()):
-            gated = ground.bridges[leg.here].gates != "none"
-            if priority == stream.priority if gated else priority >= stream.priority:
+            listed = ground.explicit(leg.here, leg.there)
+            is_gated = ground.is_gated(leg.here, leg.there) or (
+                listed is not None and not listed.together(stream.priority, priority)
+            )
+            if priority == stream.priority if is_gated else priority >= stream.priority:
                 return True
     return False
 
