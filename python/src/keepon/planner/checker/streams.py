@@ -122,7 +122,8 @@ def check_releases(given: Given) -> list[str]:
             high_ps = 32_000 + first_byte_ps + max(sent_bytes) * byte_ps
             # Eight bytes by the fastest crystal there may be, 1000 ppm, take less than by none.
             fast_ps = 8 * byte_ps * 1_000_000 // 1_001_000
-            low_ps = 0 if even else fast_ps - 8 * byte_ps
+            # A launch is a whole ns, eight bytes before the txtime or just sooner.
+            low_ps = 8 * byte_ps // -1000 * 1000 + 8 * byte_ps if even else fast_ps - 8 * byte_ps
         driver = "keepon" if station.driver == "under-test" else station.driver
         clock_ps = 1000 * given.scenario.clock_error_ns(station, driver)
         low_ps, high_ps = low_ps - clock_ps, high_ps + clock_ps
