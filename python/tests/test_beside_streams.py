@@ -226,6 +226,24 @@ def test_a_frame_too_long_for_its_period_before_a_gate_list_by_hand_is_proven_so
     assert 'the link "a" to "b"' in plan["why"]["message"]
 
 
+def test_a_list_by_hand_that_no_stream_passes_is_nobodys_clock_with_end_to_end_ptp() -> None:
+    """The trial asked for the clock of a bridge that has none: exit 70."""
+    sync = '[sync]\nmode = "ptp"\ngrandmaster = "z"\npriority = 7\n'
+    text = TEXT.replace("[bridge.gates.z]", "[bridge.gates.s]").replace(
+        "LIST", gate((0xFF, 250_000))
+    )
+    text = text.replace('["z"]', '["y"]').replace("warmup_s = 0.0", "warmup_s = 20.0")
+    text = text.replace('ends = ["t", "b"]', 'ends = ["t", "c"]')
+    text += (
+        '[[bridge]]\nname = "c"\ngates = "none"\n[[link]]\nends = ["b", "c"]\n[[station]]\n'
+        'name = "y"\ndriver = "launchtime"\n[[link]]\nends = ["c", "y"]\n'
+    )
+    scenario = loading.parse(text + sync, "e2e.toml")
+    plan = make_plan(scenario)
+    assert problems(scenario, plan) == []
+    assert trial(scenario, plan)["unsent"] == {}
+
+
 # -- talkers that keep no time
 # -----------------------------------------------------------------------------------------
 
