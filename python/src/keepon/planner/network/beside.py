@@ -47,7 +47,7 @@ def _refuse_loads(ground: Ground) -> None:
             for flow in planned.get((here, there), []):
                 if load.priority == flow.stream.priority or (
                     load.priority > flow.stream.priority
-                    and _are_open_at_once(ground, here, there, flow.stream.priority, load.priority)
+                    and ground.open_at_once(here, there, flow.stream.priority, load.priority)
                 ):
                     is_gated = ground.is_gated(here, there)
                     allowed = "another than" if is_gated else "below"
@@ -56,14 +56,6 @@ def _refuse_loads(ground: Ground) -> None:
                         f" be {allowed} {flow.stream.priority}, the priority of stream"
                         f' "{flow.stream.id}" on the link "{here}" to "{there}"; choose a lower one'
                     )
-
-
-def _are_open_at_once(ground: Ground, here: str, there: str, queue: int, other: int) -> bool:
-    """Whether frames of the other queue may go at a port while those of a stream's may."""
-    listed = ground.explicit(here, there)
-    if listed is not None:
-        return listed.together(queue, other)
-    return ground.bridges[here].gates == "none"
 
 
 def _legs(flow: Flow) -> Iterator[tuple[Tree, Leg]]:
@@ -149,10 +141,8 @@ def _without_time(ground: Ground, flow: Flow, leg: Leg, other: Flow) -> ConfigEr
 def _may_be_before(ground: Ground, leg: Leg, flow: Flow, other: Flow) -> bool:
     """Whether a frame of the other one may be sent as the flow's is due, or the gap behind it."""
     queue, own = flow.stream.priority, other.stream.priority
-    listed = ground.explicit(leg.here, leg.there)
-    if queue == own:
+    if queue == own or ground.open_at_once(leg.here, leg.there, queue, own):
         return True
-    if listed is None:
-        return not ground.is_gated(leg.here, leg.there)
+    listed = ground.explicit(leg.here, leg.there)
     gap_ps = GAP_BYTES * byte_time_ps(ground.topology.wires[leg.here, leg.there].rate_bps)
-    return listed.together(queue, own) or listed.shut_before_ps(queue, own, gap_ps) is not None
+    return listed is not None and listed.shut_before_ps(queue, own, gap_ps) is not None

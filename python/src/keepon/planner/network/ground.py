@@ -149,6 +149,13 @@ class Ground:
             and (here, there) not in self._explicit
         )
 
+    def open_at_once(self, here: str, there: str, queue: int, other: int) -> bool:
+        """Whether frames of the other queue may go at a port while those of a stream's may."""
+        listed = self.explicit(here, there)
+        if listed is not None:
+            return listed.together(queue, other)
+        return not self.is_gated(here, there)
+
     def margin_ps(self, bridge: str) -> int:
         """Gates follow the bridge's clock, which is off either way: as stated, and by asymmetric
         links.

@@ -66,11 +66,10 @@ def _meets_load(ground: Ground, stream: Stream, tree: Tree) -> bool:
         if leg.here not in ground.bridges:
             continue
         for priority in ground.load_priorities.get((leg.here, leg.there), ()):
-            listed = ground.explicit(leg.here, leg.there)
-            is_gated = ground.is_gated(leg.here, leg.there) or (
-                listed is not None and not listed.together(stream.priority, priority)
-            )
-            if priority == stream.priority if is_gated else priority >= stream.priority:
+            if priority == stream.priority or (
+                priority > stream.priority
+                and ground.open_at_once(leg.here, leg.there, stream.priority, priority)
+            ):
                 return True
     return False
 
