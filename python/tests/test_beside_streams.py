@@ -342,3 +342,19 @@ def test_behind_a_gate_of_its_own_it_keeps_nobody(priority: int, period_ns: int)
     assert problems(scenario, plan) == []
     assert "F" not in trial(scenario, plan)["unsent"]
     assert simulated(scenario, plan)["F"]["bound_check"]["delay_ns"]["met"]
+
+
+def test_windows_of_talkers_that_keep_no_time_stay_one_opening() -> None:
+    """With a gap behind each, a frame that comes first and fits none of them keeps all others."""
+    text = TEXT.replace("[bridge.gates.z]\nentries = [LIST]\n", "").replace(
+        '"launchtime"', '"standard"'
+    )
+    for name, period_ns, frame_bytes in (("G", 500_000, 200), ("H", 1_000_000, 1000)):
+        own = SECOND.replace("PERIOD", str(period_ns)).replace("PRIORITY", "5")
+        text += own.replace('"G"', f'"{name}"').replace("= 600", f"= {frame_bytes}")
+    scenario = loading.parse(text + '[planner]\nisolation = "order"\n', "untimed.toml")
+    plan = make_plan(scenario)
+    assert problems(scenario, plan) == []
+    assert trial(scenario, plan)["unsent"] == {}
+    opened = [entry["ns"] for entry in plan["bridges"]["b"]["ports"]["z"]["entries"]]
+    assert 4_960 + 8_160 in opened  # F's window and H's

@@ -14,7 +14,7 @@ from keepon.model.plan import Plan, Trial
 from keepon.model.scenario import Scenario
 from keepon.planner.network.solve import INTERRUPTED
 from keepon.report import tables, terminal
-from keepon.trial.trial import BEHIND, LATE, OUT_OF_ORDER, SHUT
+from keepon.trial.trial import BEHIND, LATE, OUT_OF_ORDER, SHUT, TAKEN
 
 STREAMS_SHOWN_MAX = 20
 UNSENT_SHOWN_MAX = 5
@@ -107,6 +107,11 @@ def _unsent(plan: Plan, tried: Trial) -> list[str]:
             remedy = (
                 "ETF's driver needs longer for so many frames in a row: raise etf_delta_ns, and"
                 " advance_ns with it"
+            )
+        elif TAKEN in verdicts:
+            remedy = (
+                "its talker keeps no time, and frames of its queue take each other's windows: give"
+                " it a priority of its own, or let its frames leave at their times"
             )
         elif BEHIND in verdicts:
             remedy = "what helps those that came late helps these, too"

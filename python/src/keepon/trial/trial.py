@@ -30,6 +30,8 @@ SHUT = "not_allowed"
 """The same behind qdiscs that the user has written: their gates are no part of the plan."""
 LATE = "beyond a bound, beside frames of its talker that came late"
 BEHIND = "beyond a bound, at ports with frames of other talkers that came late"
+TAKEN = "in a bridge's queue, behind frames too long for the windows that come"
+"""Of a talker that keeps no time: others of its queue take its windows, and it theirs."""
 
 TRIAL_LAPS = 4
 TRIAL_MIN_NS = 10_000_000
@@ -132,6 +134,8 @@ def trial(scenario: Scenario, plan: Plan, look: Callable[[], None] = _at_leisure
             )
         if ended:
             unsent[name] = ended
+        elif not entry["delivered"] and plan["streams"][name]["bounds"]["delay_ns"] is None:
+            unsent[name] = {TAKEN: entry["submitted"]}
         elif not entry["delivered"]:
             raise PlanRejectedError(
                 f"the plan failed in the simulator: no frame of stream {name} was sent"

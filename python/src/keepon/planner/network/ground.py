@@ -13,6 +13,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cached_property
 
 from keepon.errors import ConfigError
 from keepon.model.gates import GateList, Window, guard_ns
@@ -148,6 +149,17 @@ class Ground:
             and self.bridges[here].gates != "none"
             and (here, there) not in self._explicit
         )
+
+    @cached_property
+    def _timed_ports(self) -> set[tuple[str, str]]:
+        """Where streams that have a bound may pass."""
+        return {
+            (leg.here, leg.there)
+            for flow in self.flows
+            if flow.station.bounded
+            for tree in flow.trees
+            for leg in tree.legs
+        }
 
     def open_at_once(self, here: str, there: str, queue: int, other: int) -> bool:
         """Whether frames of the other queue may go at a port while those of a stream's may."""
@@ -493,7 +505,7 @@ class Ground:
             is_held=early_ps > ready_ps[0],
         )
         apart_ps = 0 if step.least_ps == window.length_ps else step.guard_ps
-        if step.gated and not flow.station.bounded and self.scenario.sync.mode != "none":
+        if not flow.station.bounded and step.gated and (here, there) in self._timed_ports:
             # It may begin at the end of its window, and the gap behind it would be in the next.
             apart_ps = guard_ns(self.topology.wires[here, there].rate_bps) * PS_PER_NS
         claim = _claim(step.wire, window, apart_ps)
