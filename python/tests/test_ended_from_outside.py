@@ -148,6 +148,29 @@ def test_what_python_cannot_hand_on_comes_again(capfd: pytest.CaptureFixture[str
     assert capfd.readouterr().err == ""
 
 
+def test_what_was_written_before_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def command() -> int:
+        documents.write(tmp_path / "plan.json", {"a": 1})
+        signal.raise_signal(signal.SIGTERM)
+        return 0
+
+    for _ in range(2):  # a file that is not there, and one that is
+        with interrupts.ending_interrupts():
+            assert edge.guard(command) == 130
+        told = f"keepon: interrupted; {tmp_path}/plan.json had been written\n"
+        assert capsys.readouterr().err == told
+
+    def other() -> int:
+        signal.raise_signal(signal.SIGTERM)
+        return 0
+
+    with interrupts.ending_interrupts():
+        assert edge.guard(other) == 130
+    assert capsys.readouterr().err == NOTHING
+
+
 def test_an_error_that_a_library_made_of_it_is_no_defect(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

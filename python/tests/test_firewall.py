@@ -350,6 +350,7 @@ def test_numbers_of_something_else_are_not(
         ('-m bpf --bytecode "2,40 0 0 4294963228,6 0 0 65535"', True),
         ("-m bpf --object-pinned /sys/fs/bpf/own", True),
         ('-m bpf --bytecode "4,48 0 0 9,21 0 1 17,6 0 0 1,6 0 0 0"', False),
+        ('-m bpf --bytecode "4,32 0 0 12,84 0 0 4294967040,21 0 1 9,6 0 0 4294967295"', False),
         ('-m bpf --bytecode "2,32 0 0 4293918720,6 0 0 1"', False),  # of the network header
     ],
 )

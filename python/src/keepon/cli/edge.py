@@ -31,7 +31,7 @@ from keepon.errors import (
 )
 from keepon.linux.alone import NO_ROOM, drop_output
 from keepon.linux.alone import say as say
-from keepon.model import lines
+from keepon.model import hidden, lines
 
 MESSAGE_MAX = 2_000
 NOTHING = "nothing was written"
@@ -69,12 +69,13 @@ def guard(command: Callable[[], int | None]) -> int:
 
 def _guarded(command: Callable[[], int | None]) -> int:
     Settings.source, Settings.concluded, Settings.left = "", False, NOTHING
+    hidden.placed.clear()
     open_output()
     try:
         code = command()
         sys.stdout.flush()
         if code == EXIT_INTERRUPTED and not Settings.concluded:
-            say(f"keepon: interrupted; {Settings.left}")
+            say(f"keepon: interrupted; {_left()}")
     except KeeponError as error:
         _trace()
         say(f"keepon: {errors.one_line(_placed(str(error)), MESSAGE_MAX)}")
@@ -85,7 +86,7 @@ def _guarded(command: Callable[[], int | None]) -> int:
         say(f"keepon: {errors.one_line(usage.sentence(error), MESSAGE_MAX)}")
         return EXIT_INPUT
     except (KeyboardInterrupt, typer.Abort):
-        say(f"keepon: interrupted; {Settings.left}")
+        say(f"keepon: interrupted; {_left()}")
         return EXIT_INTERRUPTED
     except BrokenPipeError:
         drop_output()
@@ -102,7 +103,7 @@ def _guarded(command: Callable[[], int | None]) -> int:
             return EXIT_ENVIRONMENT
         _trace()
         if interrupts.came():
-            say(f"keepon: interrupted; {Settings.left}")
+            say(f"keepon: interrupted; {_left()}")
             return EXIT_INTERRUPTED
         say(
             f"keepon: internal error ({type(error).__name__}: {errors.one_line(error, 200)});"
@@ -111,6 +112,14 @@ def _guarded(command: Callable[[], int | None]) -> int:
         say(_report_line())
         return EXIT_DEFECT
     return int(code or 0)
+
+
+def _left() -> str:
+    """What an interrupted command leaves: what it made before is whole."""
+    if Settings.left != NOTHING or not hidden.placed:
+        return Settings.left
+    names = ", ".join(str(path) for path in dict.fromkeys(hidden.placed))
+    return f"{errors.one_line(names, 200)} had been written"
 
 
 def _placed(message: str) -> str:

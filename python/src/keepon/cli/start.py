@@ -40,5 +40,5 @@ def main() -> int:
             os._exit(code)
     for number in interrupts.ENDING:
         if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, signal.SIG_DFL)  # all is done: no traceback of the interpreter
+            signal.signal(number, signal.SIG_IGN)  # all is done, and was so when it came
     return code

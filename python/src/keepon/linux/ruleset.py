@@ -27,7 +27,8 @@ BY_NUMBER = re.compile(
 )
 """Masks, shifts, what is greater or less, from one to another, sums of a hash."""
 OF_PACKETS_DEVICE = re.compile(
-    r'(?<!\S)-m bpf .*(?:--object-pinned|--bytecode "[^"]*\b429496(?:3[2-9]|[4-7]\d)\d\d\b)'
+    r"(?<!\S)-m bpf .*(?:--object-pinned"
+    r'|--bytecode "[^"]*,(?:32|40|48) \d+ \d+ 429496(?:3[2-9]|[4-7]\d)\d\d\b)'
 )
 """Programs of BPF that nobody can read here, or that load other than bytes of the packet, as the
 number of its device (linux/filter.h: SKF_AD_OFF, -0x1000).

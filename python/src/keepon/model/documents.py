@@ -184,7 +184,7 @@ def _replacing(path: Path, remedy: str) -> Iterator[TextIO]:
             draft = work / path.name
             with draft.open("w", encoding="utf-8") as handle:
                 yield handle
-            draft.replace(path)
+            hidden.put(draft, path)
     except OSError as error:
         raise _unwritable(path, error, remedy) from error
 

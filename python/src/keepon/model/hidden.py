@@ -25,6 +25,8 @@ EARLIER: Final = "earlier"
 """Name of what was set aside in its folder."""
 SIGN: Final = ".made-by-keepon"
 """A file in each: by its name alone a folder may be anybody's."""
+placed: Final[list[Path]] = []
+"""What this command has made that is whole and in its place; whoever begins one empties it."""
 
 
 def _prefix(folder: Path, kind: str = "") -> str:
@@ -100,6 +102,16 @@ def _sign(place: Path) -> None:
         raise
 
 
+def put(work: Path, place: Path) -> None:
+    """A file takes the place of another one or of nothing, a folder that of nothing.
+
+    Raises:
+        OSError: it failed.
+    """
+    work.replace(place)
+    placed.append(place)
+
+
 def take_place(work: Path, folder: Path) -> None:
     """`work` becomes `folder`; if that fails, what was there is there again.
 
@@ -107,12 +119,12 @@ def take_place(work: Path, folder: Path) -> None:
         OSError: it failed.
     """
     if not folder.exists():
-        work.replace(folder)
+        put(work, folder)
         return
     with beside(folder, is_for_earlier=True) as aside:
         folder.replace(aside / EARLIER)
         try:
-            work.replace(folder)
+            put(work, folder)
         except BaseException:
             if not folder.exists():
                 (aside / EARLIER).replace(folder)
