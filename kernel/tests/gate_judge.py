@@ -112,6 +112,7 @@ def read_wire(record: str, load: str, byte_ns: int) -> Wire:
     ]
     # An interrupt within a reading moves it by half of what it takes, 15 us and more.
     width_ns = int(median(width for _, _, width in lines))
+    assert width_ns < 5 * min(width for _, _, width in lines), "most readings were interrupted"
     samples = [(raw, phc) for raw, phc, width in lines if width <= 2 * width_ns]
     # A wire that never stops has one rate; the readings left are off by a microsecond or less.
     half = len(samples) // 2

@@ -45,3 +45,12 @@ def test_a_reading_that_was_interrupted_moves_no_frame(interrupted: set[int]) ->
     assert wire.width_ns == 1_700
     offs = [(frame.start_ns - PHC_NS + half) % SLOT_NS - half for frame in wire.frames]
     assert max(map(abs, offs)) < 800
+
+
+def test_readings_most_of_which_were_interrupted_are_none() -> None:
+    load = "".join(
+        sample_of(n * 20_000_000, 15_000 * (n % 3 > 0), 32_000 if n % 3 else 1_700)
+        for n in range(46)
+    )
+    with pytest.raises(AssertionError, match="most readings were interrupted"):
+        read_wire("".join(map(record_of, range(FRAMES))), load, BYTE_NS)
