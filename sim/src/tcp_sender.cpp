@@ -180,8 +180,8 @@ void TcpSender::OnProbeAnswer(const TcpNews &news, const TcpAck &ack)
 	}
 }
 
-/// Step 2 of RFC 8985 section 6.2: the segment that was sent last of those that have arrived. Of one
-/// that was sent again so lately the first copy has.
+/// Step 2 of RFC 8985 section 6.2: the segment that was sent last of those that have arrived. Of
+/// one that was sent again so lately the first copy has.
 void TcpSender::NoteRack(const TcpNews &news, TimePs now)
 {
 	NoteLatest(news.once, now);

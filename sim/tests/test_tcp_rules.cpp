@@ -121,8 +121,8 @@ void TestKarn(Checks &checks)
 	}
 }
 
-/// What lay behind a hole until that was sent again tells no round trip, but what SACK newly tells of
-/// does (tcp_clean_rtx_queue() of Linux).
+/// What lay behind a hole until that was sent again tells no round trip, but what SACK newly tells
+/// of does (tcp_clean_rtx_queue() of Linux).
 void TestRoundTripBehindAHole(Checks &checks)
 {
 	for (const bool sack : { false, true }) {

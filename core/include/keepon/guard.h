@@ -104,7 +104,8 @@ struct kpn_guard_heads {
 
 /**
  * kpn_guard_configure() - take a configuration; what was handed over before is taken to begin by
- * the fudge of then, so with a smaller one the FIFO waits for the difference while the wire is taken
+ * the fudge of then, so with a smaller one the FIFO waits for the difference while the wire is
+ * taken
  *
  * Return: 0, or -KPN_ERANGE, nothing was changed.
  */
