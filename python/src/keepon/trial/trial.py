@@ -75,15 +75,9 @@ def trial(scenario: Scenario, plan: Plan, look: Callable[[], None] = _at_leisure
         0, talk_start_ns(scenario, plan) - round(scenario.warmup_s * 1e9)
     )
     links = [link.model_copy(update={"loss_probability": 0.0}) for link in scenario.link]
-    warmup_s = scenario.warmup_s
-    if scenario.planner.isolation == "order" and not scenario.sync.by_ptp:
-        # Frames in a queue behind some that are not sent yet leave sooner, as behind any that is
-        # lost (docs/planning.md).
-        warmup_s = max(warmup_s, (talk_start_ns(scenario, plan) + 2 * max(cycles_ns)) / 1e9)
     short = scenario.model_copy(
         update={
-            "duration_s": duration_ns / 1e9, "warmup_s": warmup_s, "fault": [], "link": links,
-            "host_tail_scale": 0.0,
+            "duration_s": duration_ns / 1e9, "fault": [], "link": links, "host_tail_scale": 0.0,
         }
     )  # fmt: skip
     driver = "keepon" if short.compare is not None else short.drivers()[0]
