@@ -484,6 +484,7 @@ def test_sleeping_jitter_grows_with_the_packet_because_the_copy_does() -> None:
     free = study.run(STUDIES["fejes.sizes"], "fejes.sizes", ["copy_ns_per_kib=0", "packets=500"])
     spans = [row[1] for row in free["parts"][0]["tables"][0]["rows"]]
     assert max(spans) == pytest.approx(min(spans), rel=0.01)
+    assert not free["met"]
     rows = run("fejes.sizes")["parts"][0]["tables"][0]["rows"]
     assert tuple(row[0] for row in rows) == fejes.SIZES_BYTES
     grown = [row[1] for row in rows]
