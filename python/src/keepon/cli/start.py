@@ -39,6 +39,5 @@ def main() -> int:
                     each.flush()
             os._exit(code)
     for number in interrupts.ENDING:
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, signal.SIG_IGN)  # all is done, and was so when it came
+        signal.signal(number, signal.SIG_IGN)  # all is done, and was so when it came
     return code
