@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from keepon.cli import app as cli
-from keepon.errors import EXIT_MET, EXIT_MISSED, ConfigError
+from keepon.errors import EXIT_MET, EXIT_MISSED, ConfigError, PlanRejectedError
 from keepon.model import launchtime, loading
 from keepon.model.scenario import Scenario
 from keepon.planner import plan as make_plan
@@ -80,6 +80,18 @@ def test_launches_count_their_preamble_in_whole_ns() -> None:
     plan, _ = holds(case("launch-2500m"))
     assert plan["streams"]["F"]["release_early_ps"] == -400
     assert plan["streams"]["F"]["bounds"]["delay_min_ns"] == 2803
+
+
+def test_order_begins_to_be_measured_when_every_stream_is_sent() -> None:
+    scenario = case("order-at-start")
+    with pytest.raises(ConfigError, match=r"`warmup_s` = 0\.0: must be at least 0\.012 with"):
+        trial(scenario, make_plan(scenario))
+    plan, tried = holds(case("order-at-start", **{"warmup_s = 0.0": "warmup_s = 0.012"}))
+    assert tried["unsent"] == {}
+    # A bound that no start explains is the plan's own defect.
+    plan["streams"]["F4"]["bounds"]["delay_min_ns"] += 1000
+    with pytest.raises(PlanRejectedError, match="delay_min_ns of stream F4"):
+        trial(scenario, plan)
 
 
 def test_launch_times_of_a_crystal_that_is_off_wait_for_the_next_byte_at_any_rate() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from keepon.errors import PlanRejectedError
+from keepon.errors import ConfigError, PlanRejectedError
 from keepon.measure.results import SENT_VERDICTS
 from keepon.model import outcomes
 from keepon.model.plan import Plan, Trial
@@ -57,7 +57,8 @@ def trial(scenario: Scenario, plan: Plan, look: Callable[[], None] = _at_leisure
         instead.
 
     Raises:
-        ConfigError: a clock was further off than stated for it.
+        ConfigError: a clock was further off than stated for it; with isolation "order", frames did
+            not keep a bound that they keep once all streams are sent.
         PlanRejectedError: a frame that was sent did not keep a bound of the plan, was lost, or had
             no slot of its own.
         TimeUpError: by `look`, which is called now and then.
@@ -110,6 +111,7 @@ def trial(scenario: Scenario, plan: Plan, look: Callable[[], None] = _at_leisure
                 # A frame that misses its window while clocks settle keeps those behind it waiting
                 # for ever.
                 _check_clocks(build, talk_start_ns(scenario, plan), look)
+                _check_started(scenario, plan, look)
                 raise PlanRejectedError(
                     f"the plan failed in the simulator: {bound} of stream {name} was"
                     f" {check['worst_ns']:.15g}, its bound is {check['bound_ns']}"
@@ -149,6 +151,25 @@ def _unplanned(station: Station) -> tuple[str, ...]:
 def _check_clocks(build: Build, from_ns: int, look: Callable[[], None]) -> None:
     if build.scenario.sync.by_ptp and (wrong := clocks.wrong_clocks(build, from_ns)):
         raise clocks.refusal(build.scenario, build.plan, wrong, lambda _: look())
+
+
+def _check_started(scenario: Scenario, plan: Plan, look: Callable[[], None]) -> None:
+    """Where order is all that parts frames, one behind a stream that is not sent yet leaves sooner,
+    as behind one that is lost (docs/planning.md): what is measured must begin later.
+    """
+    settled_ns = 2 * max(stream.period_ns for stream in scenario.stream)
+    needed_ns = talk_start_ns(scenario, plan) + settled_ns
+    if scenario.sync.by_ptp:  # streams begin at half of the warm-up
+        needed_ns = max(needed_ns, 2 * settled_ns)
+    needed_s = math.ceil(needed_ns / 1e6) / 1000
+    if scenario.planner.isolation != "order" or scenario.warmup_s >= needed_s:
+        return
+    trial(scenario.model_copy(update={"warmup_s": needed_s}), plan, look)
+    raise ConfigError(
+        f"key `warmup_s` = {scenario.warmup_s}: must be at least {needed_s:.15g} with"
+        ' `planner.isolation` = "order", whose bounds hold once every stream is being sent'
+        ' ("frame" needs no warm-up)'
+    )
 
 
 def _sync_ns(scenario: Scenario) -> int:
