@@ -5,6 +5,8 @@ MTU, sources; and the groups that it has not.
 
 from __future__ import annotations
 
+from ipaddress import IPv6Address
+
 import pytest
 from helpers import RUN, python_apart
 from keepon.linux import taken as taken_module
@@ -234,3 +236,79 @@ print(run(["ip", "-4", "route"], capture_output=True, text=True).stdout.count("1
     assert said[1].startswith("ip -4 route add 10.250.0.0/16 via 192.0.2.1 dev card: ")
     assert "invalid gateway" in said[1]
     assert said[2].startswith('ip -4 route add 10.251.0.0/16 dev a"b: ')
+
+
+ADVERTISED = """
+import json, socket, struct, subprocess, sys, time
+from pathlib import Path
+from keepon.linux import taken
+
+def advertise(by, network):
+    with socket.socket(socket.AF_INET6, socket.SOCK_RAW, socket.IPPROTO_ICMPV6) as router:
+        number = socket.if_nametoindex(by)
+        router.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_HOPS, 255)
+        router.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_LOOP, 0)
+        router.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_IF, number)
+        prefix = struct.pack("!BBBBIII", 3, 4, 64, 0xC0, 7200, 3600, 0)
+        said = struct.pack("!BBHBBHII", 134, 0, 0, 64, 0, 1800, 0, 0) + prefix
+        said += socket.inet_pton(socket.AF_INET6, network)
+        router.sendto(said, ("ff02::1", 0, 0, number))
+
+def made(name):
+    shown = subprocess.run(["ip", "-json", "-6", "addr", "show", "dev", name],
+                           capture_output=True, check=True).stdout
+    (link,) = json.loads(shown)
+    return sorted(each["local"] for each in link["addr_info"] if each["scope"] == "global")
+
+def heard(name, count):
+    end = time.monotonic() + 5
+    while len(made(name)) < count and time.monotonic() < end:
+        time.sleep(0.02)
+
+ways, networks = sys.argv[1], sys.argv[2:]
+if ways == "token":
+    subprocess.run(["ip", "token", "set", "::1234", "dev", "card"], check=True)
+elif ways == "random":
+    Path("/proc/sys/net/ipv6/conf/card/addr_gen_mode").write_text("3")
+for number, network in enumerate(networks, 1):
+    advertise("other", network)
+    heard("card", number)
+before = made("card")
+assert len(before) == len(networks), before
+taken.take_routes("card", "above")
+assert made("above") == before, (made("above"), before)
+for network in networks:
+    advertise("beyond", network)
+advertise("beyond", "2001:db8:99::")
+if ways != "random" or len(networks) == 1:
+    heard("above", len(networks) + 1)
+time.sleep(0.3)
+print(*sorted(set(made("above")) - set(before)))
+print(before[0])
+"""
+
+
+@pytest.mark.parametrize(
+    ("ways", "networks", "ends"),
+    [
+        ("mac", ("2001:db8:1::",), "like the card's"),
+        ("token", ("2001:db8:1::",), "like the card's"),
+        ("token", ("2001:db8:1::", "2001:db8:2::"), "like the card's"),
+        ("random", ("2001:db8:1::",), "like the card's"),
+        ("random", ("2001:db8:1::", "2001:db8:2::"), "not at all"),
+    ],
+)
+def test_what_routers_advertise_to_the_link_makes_no_address_of_another_kind(
+    ways: str, networks: tuple[str, ...], ends: str
+) -> None:
+    """Of a card that hides its MAC, or has been given the end of its addresses, the link has them
+    from the next advertisement on, too.
+    """
+    same_mac = ABOVE.format(mtu=1500).replace(
+        "ip link set dev above up",
+        'ip link set dev above address "$(cat /sys/class/net/card/address)" up',
+    )
+    done = python_apart(f"{AT_ONCE}{BEHIND}{same_mac}{RUN}", ADVERTISED, ways, *networks)
+    more, of_card = done.stdout.splitlines()
+    found = [IPv6Address(each).packed[8:] for each in more.split()]
+    assert found == ([] if ends == "not at all" else [IPv6Address(of_card).packed[8:]])

@@ -14,6 +14,7 @@ import socket
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from ipaddress import IPv6Address
 from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,9 @@ SETTLES_S = 3.0
 """By then an address of IPv6 is found to be somebody else's, or not: a second by default."""
 OWN_SETTINGS = (*carried.ROUNDED, "mtu", "addr_gen_mode", "stable_secret", "keep_addr_on_down")
 """Sysctls that are a device's own."""
+NO_TOKEN = "::"
+BY_MAC = ("0", "1")
+"""Ways (addr_gen_mode) by which addresses in a router's network come from the MAC."""
 RECEIVING = ("local", "anycast", "multicast")
 """Kinds of routes by which nothing is sent, or that each device has of its own."""
 LENT_METRIC = 0x6B706E
@@ -85,6 +89,8 @@ def take_routes(nic: str, device: str) -> None:
     before = reached.answers(asked)
     _take_settings(nic, device, ("ipv4", "ipv6") if has_ipv6 else ("ipv4",))
     _take_addresses(nic, settled, device)
+    if has_ipv6:
+        _take_identifier(nic, settled, device)
     known = [_by(device, list(item)) for item in carried.neighbours(nic) if item[0] == "neigh"]
     for family in ("-4", "-6") if has_ipv6 else ("-4",):
         six = family == "-6"
@@ -281,6 +287,39 @@ def _lent(entry: dict[str, Any]) -> list[str]:
         left_s = entry.get(key, carried.FOR_EVER_S)
         words += [option, str(left_s)] if left_s < carried.FOR_EVER_S else []
     return words
+
+
+def _take_identifier(nic: str, settled: list[dict[str, Any]], device: str) -> None:
+    """Routers that advertise themselves are heard by the device, which would make addresses of its
+    own from its MAC where the card makes none of that: by a token, a secret or at random. Where
+    all of the card's end alike that is the device's token; otherwise it makes no address.
+    """
+    of_card, own = (Path("/proc/sys/net/ipv6/conf", name) for name in (nic, device))
+    if not of_card.exists() or not own.exists():
+        return
+    if _token(device) != NO_TOKEN:  # of an earlier time; a device that hears no router keeps it
+        with suppress(EnvironmentProblemError):
+            ip("token", "set", NO_TOKEN, "dev", device)
+    token = _token(nic)
+    if token == NO_TOKEN and (of_card / "addr_gen_mode").read_text().strip() in BY_MAC:
+        return
+    made = {
+        str(IPv6Address(int(IPv6Address(entry["local"])) % 2**64))
+        for entry in settled
+        if entry.get("mngtmpaddr") and entry["prefixlen"] == 64
+    }
+    ends = made if token == NO_TOKEN else {token}
+    if len(ends) == 1:
+        with suppress(EnvironmentProblemError):  # of one that asks no router
+            ip("token", "set", *ends, "dev", device)
+            return
+    (own / "autoconf").write_text("0")
+
+
+def _token(name: str) -> str:
+    """How the addresses end that an interface makes in the networks of routers."""
+    found = json.loads(ip("-json", "token", "get", "dev", name))
+    return str(found[0]["token"]) if found else NO_TOKEN
 
 
 def _settled(nic: str) -> list[dict[str, Any]]:
