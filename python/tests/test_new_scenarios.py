@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import resource
 import subprocess
 import sys
@@ -46,6 +47,29 @@ def test_it_keeps_its_bounds(
     assert (len(scenario.link), len(scenario.stream)) == (cables, 2 * (stations - 1))
     ran = keepon("run", str(file), "--duration", "0.05", "--out", str(tmp_path / "out"))
     assert "every bound kept" in ran.stdout
+
+
+def test_what_its_comments_name_is_taken(tmp_path: Path) -> None:
+    """Each driver, and clocks that IEEE 802.1AS sets: once loaded, and so far as to plans that say
+    what of clocks is to be stated.
+    """
+    file = tmp_path / "a.toml"
+    keepon("new", "star", str(file))
+    text = file.read_text()
+    (driver_line,) = (line for line in text.splitlines() if line.startswith("# driver: "))
+    drivers = re.findall(r'"(.*?)"', driver_line)
+    assert drivers == ["keepon", "launchtime", "standard"]
+    for driver in drivers:
+        changed = text.replace('driver = "keepon"', f'driver = "{driver}"')
+        assert {each.driver for each in loading.parse(changed, "a.toml").station} == {driver}
+    for old, new in re.findall(r'(mode|grandmaster) = "(gptp|br1)"', text):
+        line = f'{old} = "{new}"'
+        text = re.sub(r"(?m)^\[sync\]$", f"[sync]\n{line}", text)
+    text = text.replace('mode = "ideal"\n', "").replace("warmup_s = 0.2", "warmup_s = 10.0")
+    file.write_text(text)
+    assert loading.load(file).sync.grandmaster == "br1"
+    told = keepon("plan", str(file), code=2).stderr
+    assert "clocks do not keep what is stated of them: " in told and "warmup_s" not in told
 
 
 @pytest.mark.parametrize("shape", starter.SHAPES)
