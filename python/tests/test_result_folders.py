@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 from pathlib import Path
 
@@ -11,6 +12,8 @@ import pytest
 from keepon import interrupts
 from keepon.errors import ConfigError, EnvironmentProblemError, TraceError
 from keepon.model import documents
+
+OURS = '{"schema": "keepon.result/1"}'
 
 
 def test_a_failed_run_leaves_nothing(tmp_path: Path) -> None:
@@ -23,21 +26,23 @@ def test_a_failed_run_leaves_nothing(tmp_path: Path) -> None:
 def test_a_failed_run_leaves_the_earlier_result(tmp_path: Path) -> None:
     folder = tmp_path / "x"
     with documents.result_folder(folder) as work:
-        (work / documents.RESULT_FILE).write_text("first")
+        (work / documents.RESULT_FILE).write_text(OURS)
     with pytest.raises(KeyboardInterrupt), documents.result_folder(folder) as work:
         (work / documents.RESULT_FILE).write_text("second")
         raise KeyboardInterrupt
-    assert (folder / documents.RESULT_FILE).read_text() == "first"
+    assert (folder / documents.RESULT_FILE).read_text() == OURS
     assert list(tmp_path.iterdir()) == [folder]
 
 
 def test_a_result_of_ours_is_replaced_whole(tmp_path: Path) -> None:
     folder = tmp_path / "x"
-    for text in ("first", "second"):
+    for name in ("packets-keepon-a.csv", documents.CAPTURE_FILE, documents.PLAN_FILE):
         with documents.result_folder(folder) as work:
-            (work / documents.RESULT_FILE).write_text(text)
-            (work / text).touch()
-    assert sorted(path.name for path in folder.iterdir()) == [documents.RESULT_FILE, "second"]
+            (work / documents.RESULT_FILE).write_text(OURS)
+            (work / name).touch()
+    assert sorted(path.name for path in folder.iterdir()) == [
+        documents.PLAN_FILE, documents.RESULT_FILE,
+    ]  # fmt: skip
     assert list(tmp_path.iterdir()) == [folder]
 
 
@@ -49,6 +54,46 @@ def test_a_foreign_folder_is_refused_and_untouched(tmp_path: Path) -> None:
     ):
         pass
     assert (tmp_path / "thesis.tex").read_text() == "precious"
+
+
+@pytest.mark.parametrize(
+    ("names", "told"),
+    [
+        (("result.json", "notes.txt"), "notes.txt"),
+        (("result.json", ".hidden"), ".hidden"),
+        (("result.json", "plan.json/mine"), "plan.json"),
+        (("result.json", "src/main.c"), "src"),
+        (("result.json", "analysis.csv"), "analysis.csv"),
+        (("plan.json",), "plan.json"),
+    ],
+)
+def test_what_somebody_put_beside_a_result_is_named_and_stays(
+    names: tuple[str, ...], told: str, tmp_path: Path
+) -> None:
+    for name in names:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(OURS)
+    with pytest.raises(ConfigError, match=f'other files than results, as "{re.escape(told)}"'):
+        documents.check_target(tmp_path)
+    assert all((tmp_path / name).read_text() == OURS for name in names)
+
+
+@pytest.mark.parametrize("text", ["{}", "", '{"schema": "mine/1"}', '{"schema": 1}', "[]"])
+def test_a_result_of_another_program_is_none(text: str, tmp_path: Path) -> None:
+    (tmp_path / documents.RESULT_FILE).write_text(text)
+    with pytest.raises(ConfigError, match=r'as "result\.json"; move them away'):
+        documents.check_target(tmp_path)
+
+
+def test_files_are_replaced_by_those_of_their_kind(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    for text in ("", f'{" " * 50}"keepon.plan/1"'):
+        path.write_text(text)
+        documents.check_replaces("--out", path, '"keepon.plan/', "a plan")
+    documents.check_replaces("--out", tmp_path / "b", '"keepon.plan/', "a plan")
+    path.write_text(OURS)
+    with pytest.raises(ConfigError, match=r'option --out = ".*a": is there and is not a plan, so'):
+        documents.check_replaces("--out", path, '"keepon.plan/', "a plan")
 
 
 def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ What is a defect of Keepon and not of the input gets a second line, to be sent w
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import importlib.metadata
 import io
@@ -34,6 +35,8 @@ from keepon.linux.alone import say as say
 from keepon.model import hidden, lines
 
 MESSAGE_MAX = 2_000
+BARRED = (errno.EACCES, errno.EPERM, errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR, errno.EROFS)
+"""A name that somebody gave does not lead to a file that this user may have."""
 NOTHING = "nothing was written"
 _ABOUT_KEY = re.compile(r"(?P<file>.+?\.toml): key `(?P<key>[^`]+)`")
 
@@ -105,6 +108,13 @@ def _guarded(command: Callable[[], int | None]) -> int:
         if interrupts.came():
             say(f"keepon: interrupted; {_left()}")
             return EXIT_INTERRUPTED
+        if isinstance(error, OSError) and error.errno in BARRED and error.filename is not None:
+            name = errors.one_line(os.fsdecode(error.filename))
+            say(
+                f"keepon: {name}: cannot be read or written ({error.strerror}); check the"
+                " permissions, or choose another name"
+            )
+            return EXIT_ENVIRONMENT
         say(
             f"keepon: internal error ({type(error).__name__}: {errors.one_line(error, 200)});"
             " --debug shows where"

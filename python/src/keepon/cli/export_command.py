@@ -18,7 +18,7 @@ from keepon.export.exported import Exported, Planned
 from keepon.linux.station import vlan_name
 from keepon.model import documents, loading, schemacheck, schemafiles
 from keepon.model.plan import Plan, read
-from keepon.model.scenario import Scenario
+from keepon.model.scenario import SCENARIO_SCHEMA, Scenario
 from keepon.model.topology import check_single_ports
 from keepon.planner.verify import problems
 
@@ -29,15 +29,16 @@ _DEVICE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,14}")
 
 
 class Format(NamedTuple):
-    """A format: what makes it, and whether --out is a folder."""
+    """A format: what makes it, whether --out is a folder, and how its one file begins if not."""
 
     make: Callable[[Planned], Exported]
     is_folder: bool
+    sign: str = ""
 
 
 FORMATS = {
     "commands": Format(commands.export, True),
-    "dot": Format(dot.export, False),
+    "dot": Format(dot.export, False, "digraph "),
     "yang": Format(yang.export, True),
     "tsnkit": Format(tsnkit.export, True),
     "tsntool": Format(tsntool.export, True),
@@ -150,7 +151,7 @@ def run(
                 f'option --plan = {plan}: not for format "{READ}", which reads tsnkit files; leave'
                 " it out"
             )
-        output.check_file(out, force)
+        output.check_file(out, force, SCENARIO_SCHEMA)
         title, exported = tsnkit_reader.read_folder(source)
         begin = schemafiles.directive(out.parent)
         texts = {file: begin + text for file, text in exported.files.items()}
@@ -166,7 +167,10 @@ def run(
     scenario = loading.load(source)
     check_single_ports(scenario, "keepon export", str(source))
     document = checked_plan(plan, scenario, source)
-    (output.check_folder if chosen.is_folder else output.check_file)(out, force)
+    if chosen.is_folder:
+        output.check_folder(out, force)
+    else:
+        output.check_file(out, force, chosen.sign)
     try:
         exported = chosen.make(Planned(scenario, document, device, keepon))
     except KeyError as error:

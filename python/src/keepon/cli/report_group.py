@@ -51,8 +51,9 @@ def report_command(
         _report_study(folder, as_json)
         return
     check_apart("--picture", picture, *_inputs(folder))
+    documents.check_replaces("--picture", picture, "<svg", "a picture")
     result, planned = resultfolder.read(folder)
-    extra_path = folder / session.REPRODUCTION_FILE
+    extra_path = folder / documents.REPRODUCTION_FILE
     extra = read_reproduction(extra_path) if extra_path.exists() else None
     path = folder / documents.REPORT_FILE
     documents.write_text(path, report.render(result, planned, extra), "check the permissions")
@@ -70,9 +71,10 @@ def report_command(
 
 
 def _inputs(folder: Path) -> list[Path]:
-    """Files of a result folder that cannot be made again of the others."""
+    """Files of a result folder, which keep their names."""
     names = (documents.RESULT_FILE, documents.PLAN_FILE, documents.SCENARIO_FILE)
-    return [folder / name for name in (*names, documents.CAPTURE_FILE, session.REPRODUCTION_FILE)]
+    more = (documents.CAPTURE_FILE, documents.REPRODUCTION_FILE, documents.REPORT_FILE)
+    return [folder / name for name in (*names, *more)]
 
 
 def _report_study(folder: Path, as_json: bool) -> None:
@@ -111,6 +113,7 @@ def compare(
             "compare: needs at least two result folders; name the one to compare with first"
         )
     check_apart("--out", out, *(path for folder in folders for path in _inputs(folder)))
+    documents.check_replaces("--out", out, "<title>Keepon: ", "such a page")
     members = [compared.Member(str(folder), resultfolder.read(folder)[0]) for folder in folders]
     compared.check_related(members)
     rows = compared.side_by_side(members)

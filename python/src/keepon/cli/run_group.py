@@ -28,6 +28,7 @@ from keepon.cli.options import (
 )
 from keepon.errors import EXIT_MET, ConfigError
 from keepon.export import exported
+from keepon.model import documents
 from keepon.model.scenario import Scenario
 from keepon.planner.partition import limits as partition_limits
 
@@ -116,6 +117,7 @@ def plan(
     from keepon.cli import plan_command as plans
 
     check_apart("--out", out, scenario, keep)
+    documents.check_replaces("--out", out, '"keepon.plan/', "a plan")
     code = plans.run(
         lambda: shared.load(scenario, seed, None), out, keep, time_limit, workers, as_json
     )

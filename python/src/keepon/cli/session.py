@@ -31,7 +31,6 @@ from keepon.targets.sim.runner import Simulator
 
 CAPTURE_FRAMES = 10_000
 FAMILIES = ("6.1", "6.12")
-REPRODUCTION_FILE = "reproduction.json"
 ROOM_FRAMES = 200_000_000
 
 
@@ -216,7 +215,7 @@ def write_folder(
                 (work / name).write_bytes(data)
         documents.write(work / documents.RESULT_FILE, outcome.result)
         if extra is not None:
-            documents.write(work / REPRODUCTION_FILE, extra)
+            documents.write(work / documents.REPRODUCTION_FILE, extra)
         report.write(work / documents.REPORT_FILE, outcome.result, plan, extra)
 
 

@@ -10,6 +10,7 @@ import math
 import os
 from collections.abc import Container, Iterator, Mapping
 from contextlib import contextmanager
+from fnmatch import fnmatchcase
 from importlib import resources
 from pathlib import Path
 from typing import Any, TextIO
@@ -23,6 +24,15 @@ PLAN_FILE = "plan.json"
 SCENARIO_FILE = "scenario.toml"
 CAPTURE_FILE = "capture.pcapng"
 REPORT_FILE = "report.html"
+REPRODUCTION_FILE = "reproduction.json"
+RESULT_FILES = (
+    RESULT_FILE, PLAN_FILE, SCENARIO_FILE, CAPTURE_FILE, REPORT_FILE, REPRODUCTION_FILE,
+)  # fmt: skip
+TABLE_FILES = "packets-*.csv"
+"""What the tables of packets are called that targets vm and host leave in a result folder."""
+RESULT_SCHEMAS = ("keepon.result/", "keepon.study/")
+SIGN_BYTES = 65_536
+"""By so much of its beginning a file is known as one of ours."""
 
 
 def finite(text: str) -> float:
@@ -206,6 +216,53 @@ def json_schema(name: str) -> dict[str, Any]:
     return schema
 
 
+def _foreign(folder: Path) -> str | None:
+    """A name in the folder that no run wrote; None if there is none."""
+    entries = sorted(folder.iterdir())
+    if any(entry.name == RESULT_FILE for entry in entries):
+        try:
+            kind = schema_of(folder / RESULT_FILE) or ""
+        except TraceError:
+            kind = ""
+        if not kind.startswith(RESULT_SCHEMAS):
+            return RESULT_FILE
+    elif entries:
+        return entries[0].name
+    ours = (*RESULT_FILES, TABLE_FILES)
+    return next(
+        (
+            entry.name
+            for entry in entries
+            if not any(fnmatchcase(entry.name, each) for each in ours) or not entry.is_file()
+        ),
+        None,
+    )
+
+
+def check_replaces(option: str, path: Path | None, sign: str, kind: str) -> None:
+    """Refuse to write over a file that is not an earlier one of its kind.
+
+    Args:
+        sign: what is in the first SIGN_BYTES of each that is.
+
+    Raises:
+        ConfigError: it is another, and not empty.
+        EnvironmentProblemError: it cannot be read.
+    """
+    if path is None or str(path).startswith(STREAMS) or not path.is_file():
+        return
+    try:
+        with path.open("rb") as handle:
+            head = handle.read(SIGN_BYTES)
+    except OSError as error:
+        raise _unwritable(path, error, f"choose another place with {option}") from error
+    if head and sign.encode() not in head:
+        raise ConfigError(
+            f'option {option} = "{one_line(path)}": is there and is not {kind}, so it would be lost;'
+            " choose another name"
+        )
+
+
 def check_target(folder: Path) -> None:
     """Refuse, before any work is done, a result folder that could not be written or is not ours to
     replace; and take away what runs that were killed have left beside it.
@@ -218,9 +275,10 @@ def check_target(folder: Path) -> None:
     if folder.exists():
         if not folder.is_dir():
             raise ConfigError(f"{folder}: is a file; choose another result folder with --out")
-        if any(folder.iterdir()) and not (folder / RESULT_FILE).is_file():
+        if foreign := _foreign(folder):
             raise ConfigError(
-                f"{folder}: holds other files than results; choose another result folder with --out"
+                f'{folder}: holds other files than results, as "{one_line(foreign)}"; move them'
+                " away, or choose another result folder with --out"
             )
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)

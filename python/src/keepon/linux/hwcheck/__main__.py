@@ -11,6 +11,7 @@ from pathlib import Path
 from keepon.errors import EXIT_MET, EXIT_MISSED, KeeponError
 from keepon.linux import alone
 from keepon.linux.hwcheck import command
+from keepon.model import documents
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -25,9 +26,10 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the document")
     chosen = parser.parse_args(arguments)
     try:
+        command.check_file(chosen.out)
         document = command.check(chosen.name, chosen.peer, chosen.backend, chosen.slot_bytes)
         if chosen.out:
-            command.write(document, chosen.out)
+            documents.write(chosen.out, document)
     except KeeponError as error:
         alone.say(f"keepon: {error}")
         return error.exit_code

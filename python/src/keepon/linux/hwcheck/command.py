@@ -6,7 +6,6 @@ it.
 from __future__ import annotations
 
 import errno
-import json
 import os
 from contextlib import nullcontext
 from pathlib import Path
@@ -16,6 +15,7 @@ from keepon.errors import ConfigError, EnvironmentProblemError, one_line
 from keepon.linux.hwcheck.judge import judge
 from keepon.linux.hwcheck.peer import Listener
 from keepon.linux.hwcheck.records import parse
+from keepon.model import documents
 
 RUN = Path("/sys/kernel/debug/keepon_hwcheck/run")
 NET = Path("/sys/class/net")
@@ -79,15 +79,10 @@ def table(document: dict[str, Any]) -> str:
     return "\n".join([*lines, document["verdict"]])
 
 
-def write(document: dict[str, Any], path: Path) -> None:
-    """The document as a file.
+def check_file(path: Path | None) -> None:
+    """Refuse, before the card is busy, a place for the document where something else is.
 
     Raises:
-        ConfigError: it cannot be written.
+        ConfigError: it is no earlier document.
     """
-    try:
-        path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise ConfigError(
-            f'option --out = "{path}": cannot be written ({error.strerror})'
-        ) from error
+    documents.check_replaces("--out", path, '"keepon.hwcheck/', "a document of hwcheck")

@@ -111,7 +111,7 @@ def check_target(source: Path, out: Path) -> None:
     written.
 
     Raises:
-        ConfigError: it is the input or a folder.
+        ConfigError: it is the input, a folder or a file of another kind.
         EnvironmentProblemError: its folder does not exist or cannot be written.
     """
     if out.exists() and out.samefile(source):
@@ -119,6 +119,7 @@ def check_target(source: Path, out: Path) -> None:
             f"option --out = {out}: is the input itself, which is never overwritten; choose another"
             " file"
         )
+    documents.check_replaces("--out", out, '"instances"', "a file of instances")
     if out.is_dir():
         raise ConfigError(f"option --out = {out}: is a folder; name a file in it")
     if not out.parent.is_dir():

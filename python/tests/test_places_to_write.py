@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Commands that are told where to write: somebody else's file stays, and a name that leads nowhere
+is one sentence.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from helpers import TWO_STATIONS
+from keepon.cli import app as cli
+from partition_cases import instance
+
+Called = Callable[..., tuple[int, str]]
+LONG = 300 * "x"
+WRITING = (
+    ("plan", "ok.toml", "--out", "{}"),
+    ("run", "ok.toml", "--duration", "0.01", "--out", "{}"),
+    ("report", "res", "--picture", "{}"),
+    ("compare", "res", "res", "--out", "{}"),
+    ("export", "ok.toml", "--plan", "res/plan.json", "--format", "dot", "--out", "{}"),
+    ("export", "ok.toml", "--plan", "res/plan.json", "--format", "yang", "--force", "--out", "{}"),
+    ("new", "line", "{}"),
+    ("reproduce", "eq4", "--out", "{}"),
+    ("partition", "rings.json", "--out", "{}"),
+    ("hwcheck", "lo", "--out", "{}"),
+)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A scenario, a result of it, and rings to divide."""
+    folder = tmp_path_factory.mktemp("made")
+    shutil.copy(TWO_STATIONS, folder / "ok.toml")
+    with pytest.MonkeyPatch.context() as patch:
+        arguments = ["run", str(folder / "ok.toml"), "--duration", "0.05"]
+        patch.setattr(sys, "argv", ["keepon", *arguments, "--out", str(folder / "res")])
+        assert cli.main() == 0
+    rings = {"schema": {"version": 1}, "instances": [instance([(0, 4, 1), (1, 8, 2)], 8)]}
+    (folder / "rings.json").write_text(json.dumps(rings))
+    return folder
+
+
+@pytest.fixture
+def called(
+    made: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Called:
+    """Runs `keepon` in a folder with a scenario and its result: exit code, and what stderr says."""
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str) -> tuple[int, str]:
+        capsys.readouterr()
+        monkeypatch.setattr(sys, "argv", ["keepon", *arguments])
+        return cli.main(), capsys.readouterr().err
+
+    return run
+
+
+def filled(words: tuple[str, ...], place: str) -> list[str]:
+    return [word.format(place) for word in words]
+
+
+@pytest.mark.parametrize("words", WRITING, ids=" ".join)
+def test_a_file_of_another_kind_stays_as_it_is(words: tuple[str, ...], called: Called) -> None:
+    for kept in ("notes.sh", "ok.toml", "res/result.json"):
+        Path("notes.sh").write_text("#!/bin/sh\n")
+        before = Path(kept).read_bytes()
+        code, told = called(*filled(words, kept))
+        assert code == 2 and told.count("\n") == 1 and kept in told, told
+        assert Path(kept).read_bytes() == before
+
+
+@pytest.mark.parametrize("words", WRITING, ids=" ".join)
+def test_a_name_that_no_file_can_have_is_one_sentence(
+    words: tuple[str, ...], called: Called
+) -> None:
+    before = sorted(Path().rglob("*"))
+    code, told = called(*filled(words, LONG))
+    assert code in (2, 3) and told.count("\n") == 1 and "File name too long" in told, told
+    assert sorted(Path().rglob("*")) == before
+
+
+def test_the_page_of_a_result_is_not_its_picture(called: Called) -> None:
+    code, told = called("report", "res", "--picture", "res/report.html")
+    assert code == 2 and "would be lost" in told
+    assert called("report", "res", "--picture", "p.svg") == (0, "")
+    assert called("report", "res", "--picture", "p.svg") == (0, "")
+
+
+def test_notes_beside_a_result_are_not_lost_with_it(called: Called) -> None:
+    again = ("run", "ok.toml", "--duration", "0.01", "--out", "res")
+    assert called(*again) == (0, "")
+    Path("res/sub").mkdir()
+    Path("res/sub/notes.txt").write_text("mine")
+    for words in (again, ("reproduce", "eq4", "--out", "res")):
+        code, told = called(*words)
+        assert code == 2 and 'other files than results, as "sub"; move them away' in told
+    assert Path("res/sub/notes.txt").read_text() == "mine"
+    shutil.rmtree("res/sub")
+    assert called("reproduce", "eq4", "--out", "res") == (0, "")
