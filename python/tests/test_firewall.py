@@ -161,6 +161,24 @@ def test_iptables_of_old_is_asked_too(monkeypatch: pytest.MonkeyPatch, tmp_path:
     firewall.check_twins("wlan0", "rt0")
 
 
+@pytest.mark.parametrize(
+    ("program", "rules", "is_told"),
+    [
+        ("nft", RULES % "ip saddr 172.17.0.0/16 masquerade", True),
+        ("nft", RULES % "masquerade to :1024-2048 fully-random", True),
+        ("nft", RULES % 'snat to 10.0.0.1 comment "no masquerade"', False),
+        ("nft", RULES % "drop", False),
+        ("iptables-legacy-save", "*nat\n-A POSTROUTING -s 10.9.0.0/16 -j MASQUERADE\n", True),
+        ("iptables-legacy-save", "*nat\n-A POSTROUTING -j SNAT --to-source 10.0.0.1\n", False),
+    ],
+)  # fmt: skip
+def test_rules_that_masquerade_are_told_of(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, program: str, rules: str, is_told: bool
+) -> None:
+    listed(monkeypatch, tmp_path, program, rules)
+    assert firewall.check_twins("eth0", "rt0") == is_told
+
+
 def test_without_a_firewall_nothing_is_refused(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -30,7 +30,7 @@ def did(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(raised, "ip", ip)
     monkeypatch.setattr(raised, "time", SimpleNamespace(monotonic=lambda: next(clock)))
-    monkeypatch.setattr(raised, "check_alone", lambda card, name: done.append("alone"))
+    monkeypatch.setattr(raised, "check_alone", lambda card, name: bool(done.append("alone")))
     monkeypatch.setattr(raised, "client_over", lambda card: CLIENT)
     monkeypatch.setattr(raised, "has_carrier", lambda name: True)
     monkeypatch.setattr(raised, "take_routes", lambda card, name: done.append(f"{card} {name}"))
@@ -134,6 +134,20 @@ def test_groups_that_are_not_heard_are_told(
         " rt0"
     )
     assert json.loads(raised.up("rt0", 30, True))["groups"] == ["239.1.2.3"]
+
+
+def test_that_masqueraded_connections_end_is_told(
+    did: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(raised, "answers", lambda client: True)
+    assert "masquerades" not in raised.up("rt0", 30, False)
+    assert json.loads(raised.up("rt0", 30, True))["masquerades"] is False
+    monkeypatch.setattr(raised, "check_alone", lambda card, name: True)
+    assert raised.up("rt0", 30, False).endswith(
+        "; but connections that the firewall masquerades by eth0 end now, and those by rt0 when it"
+        " is set down: they have to be made again"
+    )
+    assert json.loads(raised.up("rt0", 30, True))["masquerades"] is True
 
 
 def test_that_nothing_has_slots_by_default_is_told(

@@ -44,21 +44,30 @@ ABSENT = re.compile(r"not supported|does not exist|can't initialize")
 """What the old programs say of a kernel without their tables."""
 UNTOLD = re.compile(r"XT (?:match|target) .* not found")
 """Rules of iptables are listed without what nft has no extension for."""
+MASQUERADE = re.compile(r"\bmasquerade\b|-j MASQUERADE\b")
+QUOTED = re.compile(r'"[^"]*"')
 BY_KIND = re.compile(r"\b[io]ifkind\b")
 BY_GROUP = re.compile(r"\b[io]ifgroup\b|--(?:src|dst)-group\b")
 
 
-def check_twins(nic: str, device: str) -> None:
+def check_twins(nic: str, device: str) -> bool:
     """Whether a firewall treats the device on a card as the card: what is closed to one shall not
     be open by the other. For each, rules are taken as if the other one were not there.
+
+    Returns:
+        whether it masquerades: Linux ends such a connection when it goes by another device
+        (nf_nat_oif_changed()).
 
     Raises:
         EnvironmentProblemError: it does not; the message has the first rule. Or nobody can list it.
     """
+    masquerades = False
     for words, listing in _listings():
         rules = ruleset.units(listing, words[0])
+        masquerades |= any(MASQUERADE.search(QUOTED.sub("", rule.text)) for rule in rules)
         for problem in _otherwise(rules, " ".join(words), nic, device):
             raise EnvironmentProblemError(problem)
+    return masquerades
 
 
 def _otherwise(rules: list[ruleset.Unit], said: str, nic: str, device: str) -> Iterator[str]:

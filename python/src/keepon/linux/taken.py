@@ -46,9 +46,12 @@ PREFERENCES = ("high", "medium", "low")
 """Of routers that advertise themselves (RFC 4191)."""
 
 
-def check_alone(nic: str, device: str) -> None:
+def check_alone(nic: str, device: str) -> bool:
     """Whether nobody but the keepon link `device` sends by a card, whose own way that closes, and
     nothing that applies to the card's frames would not to those of the link.
+
+    Returns:
+        whether there are rules that masquerade (firewall.check_twins).
 
     Raises:
         EnvironmentProblemError: somebody does.
@@ -64,8 +67,9 @@ def check_alone(nic: str, device: str) -> None:
             f"{nic} has {', '.join(built)} built on it, whose frames would be lost: take that away,"
             " and build it on the keepon link"
         )
-    firewall.check_twins(nic, device)
+    masquerades = firewall.check_twins(nic, device)
     bypassed.check_nothing(nic, device)
+    return masquerades
 
 
 def take_routes(nic: str, device: str) -> None:

@@ -97,7 +97,7 @@ def down(name: str, as_json: bool) -> str:
 
 
 def _up(name: str, card: str, back_s: float, as_json: bool) -> str:
-    check_alone(card, name)
+    masquerades = check_alone(card, name)
     client = client_over(card)
     if client and not answers(client):
         raise EnvironmentProblemError(
@@ -131,7 +131,7 @@ def _up(name: str, card: str, back_s: float, as_json: bool) -> str:
     still, leases, lost, without_slots = json.loads(guarded(work, back, f"{name} is down again"))
     if as_json:
         told = {"ifname": name, "card": card, "client": client, "leases_s": leases}
-        told["groups"] = joined
+        told |= {"groups": joined, "masquerades": masquerades}
         return json.dumps({**told, "cut_off": lost, "class_0_without_slots": without_slots})
     if without_slots:
         still += (
@@ -146,6 +146,11 @@ def _up(name: str, card: str, back_s: float, as_json: bool) -> str:
         still += (
             f"; but groups joined on {card} are not heard there meanwhile, {', '.join(joined)}:"
             f" have them joined on {name}"
+        )
+    if masquerades:
+        still += (
+            f"; but connections that the firewall masquerades by {card} end now, and those by"
+            f" {name} when it is set down: they have to be made again"
         )
     lent = "".join(
         f"; {address} is lent to {card} for {left_s} s more, and what would renew that by {card}"
