@@ -33,7 +33,8 @@ OF_HOST = {
 def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
     """A result folder with clocks, bridges and an onset, and what is in its files."""
     scenario = loading.load(ROOT / "examples" / "gptp.toml")
-    scenario = scenario.model_copy(update={"duration_s": 0.05, "warmup_s": 0.5})
+    due = [stream.model_copy(update={"deadline_ns": 10**9}) for stream in scenario.stream]
+    scenario = scenario.model_copy(update={"duration_s": 0.05, "warmup_s": 0.5, "stream": due})
     plan = session.planned(scenario)
     outcome = run_all(scenario, plan, scenario.seed)
     folder = tmp_path_factory.mktemp("whole") / "r"
@@ -102,6 +103,68 @@ def test_two_keys_that_do_not_fit_are_told(
     told = told.replace("TC0", stream["id"])
     assert f"{file}: " in said and told in said and said.endswith(LAST), said
     assert said.count("\n") == 1
+
+
+COUNTS = ("due", "submitted", "sent", "pending", "delivered", "missing", "in_flight")
+
+
+@pytest.mark.parametrize(
+    "way",
+    [
+        *(f"streams {{stream}} {key}" for key in COUNTS),
+        "streams {stream} verdicts on_time",
+        "streams {stream} outcome",
+        "streams {stream} delay_ns min",
+        "streams {stream} delay_ns max",
+        "streams {stream} delay_ns mean",
+        *(f"streams {{stream}} bound_check delay_ns {key}"
+          for key in ("bound_ns", "worst_ns", "met", "outcome")),
+        "streams {stream} bound_check jitter_ns bound_ns",
+        "streams {stream} bound_check deadline_ns bound_ns",
+        "outcome",
+        "window_ns 0",
+        "driver",
+    ],
+)  # fmt: skip
+def test_what_contradicts_the_rest_of_a_result_is_told(
+    whole: tuple[Path, dict[str, Any]],
+    report: Callable[[dict[str, Any]], tuple[int, str]],
+    way: str,
+) -> None:
+    """A count that is changed by one, a time by a ms, a word to another one."""
+    _, files = whole
+    changed = copy.deepcopy(files)
+    run = changed["result.json"]["runs"][0]
+    named = way.format(stream=changed["result.json"]["effective"]["stream"][0]["id"]).split()
+    keys = [int(key) if key.isdecimal() else key for key in named]
+    there: Any = run
+    for key in keys:
+        there = there[key]
+    if isinstance(there, str):
+        words = ("met", "missed") if keys[-1] == "outcome" else (there, "standard")
+        other: object = words[0] if there == words[1] else words[1]
+    elif isinstance(there, bool):
+        other = not there
+    else:
+        other = there + (1 if keys[-2] == "verdicts" or keys[-1] in COUNTS else 10**12)
+    _change(run, keys, other)
+    code, said = report(changed)
+    assert code == EXIT_INPUT and said.count("\n") == 1, said
+    assert "result.json: key `" in said or "is not what result.json beside it was" in said, said
+
+
+def test_a_plan_with_other_bounds_is_told(
+    whole: tuple[Path, dict[str, Any]], report: Callable[[dict[str, Any]], tuple[int, str]]
+) -> None:
+    _, files = whole
+    for key in ("delay_ns", "jitter_ns", "release_error_ns"):
+        changed = copy.deepcopy(files)
+        next(iter(changed["plan.json"]["streams"].values()))["bounds"][key] += 1
+        code, said = report(changed)
+        assert code == EXIT_INPUT and f"bounds.{key}` is not what result.json beside it was" in said
+    changed = copy.deepcopy(files)
+    changed["plan.json"]["scenario"] = "another"
+    assert "and that of the result is another" in report(changed)[1]
 
 
 def test_defaults_that_are_not_there_are_those_of_this_version(

@@ -31,6 +31,7 @@ RESULT_FILES = (
 TABLE_FILES = "packets-*.csv"
 """What the tables of packets are called that targets vm and host leave in a result folder."""
 RESULT_SCHEMAS = ("keepon.result/", "keepon.study/")
+NUMBER_MAX = 1e100
 SIGN_BYTES = 65_536
 """By so much of its beginning a file is known as one of ours."""
 
@@ -39,11 +40,13 @@ def finite(text: str) -> float:
     """A number of a JSON file.
 
     Raises:
-        ValueError: it is none that a float can hold.
+        ValueError: it is none that a float can hold, or whose powers one could not.
     """
     value = float(text)
     if not math.isfinite(value):
         raise ValueError(f"{one_line(text)} is no finite number")
+    if abs(value) > NUMBER_MAX:
+        raise ValueError(f"{one_line(text)} is beyond {NUMBER_MAX:g}, as no number here is")
     return value
 
 
@@ -258,8 +261,8 @@ def check_replaces(option: str, path: Path | None, sign: str, kind: str) -> None
         raise _unwritable(path, error, f"choose another place with {option}") from error
     if head and sign.encode() not in head:
         raise ConfigError(
-            f'option {option} = "{one_line(path)}": is there and is not {kind}, so it would be lost;'
-            " choose another name"
+            f'option {option} = "{one_line(path)}": is there and is not {kind}, so it would be'
+            " lost; choose another name"
         )
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from keepon.errors import ConfigError, TraceError, one_line
-from keepon.model import documents, loading, outcomes
+from keepon.model import contradictions, documents, loading, outcomes
 from keepon.model.plan import PLAN_SCHEMA, Plan
 from keepon.model.result import Clock, Result, RunResult
 from keepon.model.result import read as read_result
@@ -27,7 +27,8 @@ def read(folder: Path) -> tuple[Result, Plan]:
     """Result and plan of a result folder, with every key that reports rely on.
 
     Raises:
-        TraceError: one cannot be read, is not whole, or is not of the other's scenario.
+        TraceError: one cannot be read, is not whole, contradicts itself or the other, or is not of
+            the other's scenario.
     """
     path = folder / documents.RESULT_FILE
     result = outcomes.completed(read_result(path))
@@ -35,9 +36,12 @@ def read(folder: Path) -> tuple[Result, Plan]:
     for number, run in enumerate(result["runs"]):
         for key, found in _problems(run, scenario):
             raise TraceError(f"{path}: key `runs[{number}].{key}` {found}; {_DAMAGED}")
+    for key, found in contradictions.of_result(result, scenario):
+        raise TraceError(f"{path}: key `{key}` {found}; {_DAMAGED}")
     plan_path = folder / documents.PLAN_FILE
     plan = cast(Plan, documents.read_whole(plan_path, PLAN_SCHEMA))
-    for key, found in _plan_problems(plan, scenario):
+    wrong = itertools.chain(_plan_problems(plan, scenario), contradictions.of_plan(plan, result))
+    for key, found in wrong:
         raise TraceError(f"{plan_path}: key `{key}` {found}; run the scenario again")
     return result, plan
 
