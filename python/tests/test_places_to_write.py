@@ -107,3 +107,22 @@ def test_notes_beside_a_result_are_not_lost_with_it(called: Called) -> None:
     assert Path("res/sub/notes.txt").read_text() == "mine"
     shutil.rmtree("res/sub")
     assert called("reproduce", "eq4", "--out", "res") == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("words", "telling"),
+    [
+        (("run", "ok.toml", "--duration", "0.01", "--out", "new"), "keepon.cli.shared.print_delays"),
+        (("reproduce", "eq4", "--out", "new"), "keepon.report.output.show"),
+    ],
+)
+def test_ctrl_c_while_a_result_is_told_says_that_it_is_there(
+    words: tuple[str, ...], telling: str, called: Called, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(telling, interrupted)
+    code, told = called(*words)
+    assert (code, told.strip()) == (130, "keepon: interrupted; new had been written")
+    assert Path("new/result.json").is_file()

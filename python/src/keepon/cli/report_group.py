@@ -260,7 +260,6 @@ def _reproduce_study(
     document = run_study(study, name, changes, seed, seeds)
     with interrupts.interrupts_wait() as seen:
         output.write_folder(folder, document)
-        edge.Settings.concluded = True
     if as_json:
         shared.print_json(document)
     else:
@@ -272,5 +271,6 @@ def _reproduce_study(
             f"interrupted; {document['attempted']} sets were decided, the others are left out of"
             f" {folder}"
         )
+        edge.Settings.concluded = True
         return EXIT_INTERRUPTED
     return EXIT_INTERRUPTED if seen else EXIT_MET if document["met"] else EXIT_MISSED

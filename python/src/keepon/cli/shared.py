@@ -104,9 +104,9 @@ def conclude(outcome: Outcome, folder: Path, as_json: bool, interrupted: bool) -
     """Print what a run gave and return its exit code: the first driver is judged, the others are
     its peers.
     """
-    edge.Settings.concluded = True
     if not outcome.runs:
         edge.say("interrupted before the first driver was complete; nothing was written")
+        edge.Settings.concluded = True
         return EXIT_INTERRUPTED
     if as_json:
         print_json(outcome.result)
@@ -117,5 +117,6 @@ def conclude(outcome: Outcome, folder: Path, as_json: bool, interrupted: bool) -
     if interrupted:
         done = ", ".join(run.driver for run in outcome.runs)
         edge.say(f"interrupted; complete and written: {done}")
+        edge.Settings.concluded = True
         return EXIT_INTERRUPTED
     return outcomes.EXIT_CODES[outcome.runs[0].document["outcome"]]

@@ -109,7 +109,8 @@ def put(work: Path, place: Path) -> None:
         OSError: it failed.
     """
     work.replace(place)
-    placed.append(place)
+    others = [made for made in placed if not made.is_relative_to(work)]
+    placed[:] = [*others, place]
 
 
 def take_place(work: Path, folder: Path) -> None:
