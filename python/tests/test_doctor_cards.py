@@ -179,9 +179,9 @@ def test_what_has_no_ring_is_not_to_be_measured(machine: Machine) -> None:
 
 
 def test_the_clock_is_set_by_a_card_that_has_one(machine: Machine) -> None:
-    def remedy(cards: dict[str, Card]) -> str:
+    def remedy(cards: dict[str, Card], asked_for: str | None = None) -> str:
         checks = command.examine(
-            None,
+            asked_for,
             tree=machine.tree,
             asking=cards.__getitem__,
             clocks=lambda: Clock(37, unsynchronised=True),
@@ -192,6 +192,9 @@ def test_the_clock_is_set_by_a_card_that_has_one(machine: Machine) -> None:
     none = its(stamping=None, phc_ns=None)
     assert remedy({"eth0": none, "eth7": GOOD}) == "ptp4l -i eth7 -m & phc2sys -a -r -m"
     assert remedy({"eth0": none, "eth7": none}) == "ptp4l -S -i eth0 -m"
+    both = {"eth0": GOOD, "eth7": GOOD}
+    for asked_for in ("eth0", "eth7"):
+        assert remedy(both, asked_for) == f"ptp4l -i {asked_for} -m & phc2sys -a -r -m"
     machine.remove(f"{ETH0}/type")
     machine.remove(f"{NET}/eth7/type")
     assert remedy({}) == ""

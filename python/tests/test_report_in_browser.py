@@ -52,7 +52,7 @@ CUT = """(() => {
   const found = [], page = document.documentElement.scrollWidth;
   const told = (e) => `${e.tagName} ${e.className}: ${e.textContent.trim().slice(0, 40)}`;
   if (page > innerWidth) found.push(`page ${page}`);
-  const boxes = '.grid, .verdict, figcaption, td, th, .legend, pre, nav, h1, h2, p';
+  const boxes = '.grid, .verdict, .track b, figcaption, td, th, .legend, pre, nav, h1, h2, p';
   for (const e of document.querySelectorAll(boxes))
     if (e.getClientRects().length && e.scrollWidth > e.clientWidth + 1
         && getComputedStyle(e).display !== 'inline')
@@ -142,6 +142,18 @@ def test_a_page_is_whole_at_every_width_and_in_both_schemes(
     )
     first = browser.does("document.querySelector('.verdict strong').textContent")
     assert result["runs"][0]["outcome"] in first
+
+
+def test_a_name_that_has_no_room_in_its_bar_is_not_cut_to_another(
+    browser: Browser, pages: dict[str, Path]
+) -> None:
+    browser.open(pages["habitat"], 1920, dark=False)
+    visible = "[...document.querySelectorAll('.track b')].filter((b) => b.offsetWidth).length"
+    count = browser.does(visible)
+    assert count > 0
+    browser.does("document.querySelector('.track b').textContent += '1'.repeat(200)")
+    browser.resize(400, dark=False)
+    assert browser.does(CUT) == [] and 0 < browser.does(visible) < count
 
 
 @pytest.fixture(scope="module")

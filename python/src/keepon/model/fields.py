@@ -135,7 +135,7 @@ class Name(_Checked):
         if not isinstance(value, str) or not _NAME.match(value):
             raise _refuse(
                 "must be 1 to 64 letters, digits, '.', '_' or '-', a letter or digit first",
-                "rename it, for example F2",
+                "rename it, for example a-1",
             )
         return value
 

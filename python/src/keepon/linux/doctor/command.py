@@ -66,7 +66,8 @@ def examine(
     def has_phc(each: str) -> bool:
         return card.phc(asking(each)).state == OK
 
-    checks = go_through(MACHINE, [*modules.checks(tree), *machine.checks(tree, clocks(), has_phc)])
+    of_machine = machine.checks(tree, clocks(), has_phc, name)
+    checks = go_through(MACHINE, [*modules.checks(tree), *of_machine])
     checks.append(_tools(tree))
     if name is not None:
         return checks + _card(tree, name, asking(name), measuring, peer)

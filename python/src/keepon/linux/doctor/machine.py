@@ -46,11 +46,15 @@ where somebody has started it from, and must not be stopped.
 """
 
 
-def checks(tree: Tree, clock: Clock, has_phc: Callable[[str], bool]) -> list[Named]:
-    """`has_phc`: whether a card has a clock that stamps what it sends."""
+def checks(
+    tree: Tree, clock: Clock, has_phc: Callable[[str], bool], nic: str | None = None
+) -> list[Named]:
+    """`has_phc`: whether a card has a clock that stamps what it sends; `nic`: the one that was asked
+    for.
+    """
     return [
         ("clock writers", lambda: clock_writers(tree)),
-        ("system clock", lambda: system_clock(tree, clock, has_phc)),
+        ("system clock", lambda: system_clock(tree, clock, has_phc, nic)),
         ("TAI offset", lambda: tai_offset(tree, clock)),
         ("CPU governor", lambda: governor(tree)),
         ("isolated CPUs", lambda: isolated(tree)),
@@ -106,7 +110,9 @@ def clock_writers(tree: Tree) -> Answer:
     return Answer(OK, f"{told or 'nobody'} sets the system's clock")
 
 
-def system_clock(tree: Tree, clock: Clock, has_phc: Callable[[str], bool]) -> Answer:
+def system_clock(
+    tree: Tree, clock: Clock, has_phc: Callable[[str], bool], nic: str | None = None
+) -> Answer:
     """Is it synchronised? By default none is."""
     if isinstance(clock.unsynchronised, Unseen):
         return unseen(clock.unsynchronised)
@@ -121,6 +127,7 @@ def system_clock(tree: Tree, clock: Clock, has_phc: Callable[[str], bool]) -> An
         shown = f"journalctl -u {unit} -n 20" if first.unit else f"ps -fp {first.number}"
         return Answer(PROBLEM, f"it is not synchronised, though {first.name} runs", shown)
     cards = [name for name in tree.interfaces() if tree.is_card(name)]
+    cards.sort(key=lambda name: name != nic)
     fit = next(filter(has_phc, cards), None)
     if fit is not None:
         remedy = f"ptp4l -i {shell_word(fit)} -m & phc2sys -a -r -m"

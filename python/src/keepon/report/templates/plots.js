@@ -232,6 +232,15 @@
   const gantt = (figure) => {
     const span = Number(figure.dataset.span), scale = Number(figure.dataset.xscale);
     const tracks = all(figure, ".track"), box = one(figure, ".ticks.x");
+    let shownSpan = 0;
+    // A name that its bar has no room for would be read as a shorter one.
+    const fit = () => {
+      for (const track of tracks)
+        for (const name of all(track, "b")) {
+          const { start, end } = name.dataset;
+          name.hidden = ((end - start) / shownSpan) * track.clientWidth < name.textContent.length * LETTER_PX;
+        }
+    };
     const redraw = ([x, , width]) => {
       for (const track of tracks) {
         one(track, "svg").setAttribute("viewBox", `${x} 0 ${width} 10`);
@@ -239,9 +248,10 @@
           const { start, end } = name.dataset;
           name.style.left = `${((start - x) / width) * 100}%`;
           name.style.width = `${((end - start) / width) * 100}%`;
-          name.hidden = ((end - start) / width) * track.clientWidth < name.textContent.length * LETTER_PX;
         }
       }
+      shownSpan = width;
+      fit();
       writeTicks(box, "x", x, x + width, 0, scale);
     };
     for (const track of tracks) {
@@ -259,7 +269,12 @@
       track.addEventListener("pointerleave", () => { tip.hidden = true; });
     }
     const first = one(tracks[0] || figure, "svg");
-    if (first) zoomable(figure, tracks, [0, 0, span, 10], first.getAttribute("viewBox").split(" ").map(Number), true, redraw);
+    if (!first) return;
+    const view = first.getAttribute("viewBox").split(" ").map(Number);
+    zoomable(figure, tracks, [0, 0, span, 10], view, true, redraw);
+    shownSpan = view[2];
+    fit();
+    addEventListener("resize", fit);
   };
 
   // A plot that is folded away is unfolded where a link leads to it.
