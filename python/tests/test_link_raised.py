@@ -33,6 +33,7 @@ def did(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(raised, "check_alone", lambda card, name: bool(done.append("alone")))
     monkeypatch.setattr(raised, "client_over", lambda card: CLIENT)
     monkeypatch.setattr(raised, "has_carrier", lambda name: True)
+    monkeypatch.setattr(raised, "take_settings", lambda card, name: done.append(f"as {card}"))
     monkeypatch.setattr(raised, "take_routes", lambda card, name: done.append(f"{card} {name}"))
     monkeypatch.setattr(raised, "masks", lambda name: [0x80, 0x7F])
     monkeypatch.setattr(raised, "give_back", lambda name: done.append(f"{name} gives back"))
@@ -67,7 +68,7 @@ def test_a_connection_that_does_not_come_back_sets_it_down(did: list[str]) -> No
         f"{CLIENT}, from where you are logged in over eth0, does not answer any more; rt0 is down"
         " again"
     )
-    assert did == ["alone", "up", "eth0 rt0", "down", "rt0 gives back"]
+    assert did == ["alone", "as eth0", "up", "eth0 rt0", "down", "rt0 gives back"]
 
 
 def test_one_that_does_is_told(did: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,7 +76,7 @@ def test_one_that_does_is_told(did: list[str], monkeypatch: pytest.MonkeyPatch) 
     assert raised.up("rt0", 30, False) == (
         f"rt0 is up; what eth0 sends goes by it, and {CLIENT} still answers"
     )
-    assert did == ["alone", "up", "eth0 rt0"]
+    assert did == ["alone", "as eth0", "up", "eth0 rt0"]
 
 
 @pytest.mark.parametrize("failure", [KeyboardInterrupt, EnvironmentProblemError("no such route")])

@@ -112,7 +112,10 @@ def test_notes_beside_a_result_are_not_lost_with_it(called: Called) -> None:
 @pytest.mark.parametrize(
     ("words", "telling"),
     [
-        (("run", "ok.toml", "--duration", "0.01", "--out", "new"), "keepon.cli.shared.print_delays"),
+        (
+            ("run", "ok.toml", "--duration", "0.01", "--out", "new"),
+            "keepon.cli.shared.print_delays",
+        ),
         (("reproduce", "eq4", "--out", "new"), "keepon.report.output.show"),
     ],
 )

@@ -312,3 +312,23 @@ def test_what_routers_advertise_to_the_link_makes_no_address_of_another_kind(
     more, of_card = done.stdout.splitlines()
     found = [IPv6Address(each).packed[8:] for each in more.split()]
     assert found == ([] if ends == "not at all" else [IPv6Address(of_card).packed[8:]])
+
+
+def test_a_link_of_a_card_that_hears_no_router_never_does() -> None:
+    """It has the card's sysctls before it is up for the first time."""
+    script = """
+from pathlib import Path
+from keepon.linux import taken
+
+taken.take_settings("card", "above")
+print(Path("/sys/class/net/above/operstate").read_text(), end="")
+for name in "accept_ra", "disable_ipv6":
+    print(Path("/proc/sys/net/ipv6/conf/above", name).read_text(), end="")
+"""
+    more = "".join(
+        f"echo {value} > /proc/sys/net/ipv6/conf/card/{name}\n"
+        for name, value in (("accept_ra", 0), ("disable_ipv6", 1))
+    )
+    still_down = ABOVE.format(mtu=1500).replace("ip link set dev above up", "ip link set dev above")
+    said = python_apart(f"{AT_ONCE}{BEHIND}{more}{still_down}{RUN}", script).stdout
+    assert said.split() == ["down", "0", "1"]

@@ -72,6 +72,17 @@ def check_alone(nic: str, device: str) -> bool:
     return masquerades
 
 
+def take_settings(nic: str, device: str) -> None:
+    """Sysctls of a card for the device on it, before that comes up: by its own it might hear a
+    router, or use IPv6, as the card is not to.
+
+    Raises:
+        EnvironmentProblemError: one cannot be taken.
+    """
+    _check_forwarding(nic, device)
+    _take_settings(nic, device, ("ipv4", "ipv6"))
+
+
 def take_routes(nic: str, device: str) -> None:
     """Addresses, routes, neighbours that somebody made and sysctls of a card for the device on it,
     as far as its MTU bears them.
@@ -257,7 +268,7 @@ def _take_settings(nic: str, device: str, families: tuple[str, ...]) -> None:
     for family, kind in product(families, ("conf", "neigh")):
         folder = Path("/proc/sys/net", family, kind)
         for file in sorted((folder / nic).iterdir()) if (folder / nic).is_dir() else []:
-            own = folder / device / file.name
+            own = folder / device / file.name  # not there of one too short for IPv6
             if file.name in OWN_SETTINGS or not file.stat().st_mode & 0o200:
                 continue
             with suppress(OSError):  # a secret that nobody has set cannot be read

@@ -72,6 +72,7 @@ def perform(step: Step, setup: Setup, mark: str) -> None:
             _link_up(step)
         case steps.AddKeepon(nic, device, options):
             link.add(nic, device, options)
+            taken.take_settings(nic, device)
         case steps.TakeRoutes(nic, device):
             taken.take_routes(nic, device)
         case steps.RootQueues():

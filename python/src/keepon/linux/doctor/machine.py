@@ -49,9 +49,7 @@ where somebody has started it from, and must not be stopped.
 def checks(
     tree: Tree, clock: Clock, has_phc: Callable[[str], bool], nic: str | None = None
 ) -> list[Named]:
-    """`has_phc`: whether a card has a clock that stamps what it sends; `nic`: the one that was asked
-    for.
-    """
+    """`has_phc`: whether a card has a clock that stamps what it sends; `nic`: the one asked for."""
     return [
         ("clock writers", lambda: clock_writers(tree)),
         ("system clock", lambda: system_clock(tree, clock, has_phc, nic)),

@@ -16,7 +16,15 @@ from keepon.linux.guarded import guarded
 from keepon.linux.hold import holding
 from keepon.linux.interface import ROLLBACK_MAX_S, answers, client_over, has_carrier, ip, until
 from keepon.linux.link.commands import masks
-from keepon.linux.taken import check_alone, cut_off, give_back, groups, leases_s, take_routes
+from keepon.linux.taken import (
+    check_alone,
+    cut_off,
+    give_back,
+    groups,
+    leases_s,
+    take_routes,
+    take_settings,
+)
 
 BACK_S = 30.0
 CARRIER_WAIT_S = 15.0
@@ -109,6 +117,7 @@ def _up(name: str, card: str, back_s: float, as_json: bool) -> str:
     joined = groups(card)
 
     def work() -> str:
+        take_settings(card, name)
         ip("link", "set", "dev", name, "up")
         if not until(time.monotonic() + CARRIER_WAIT_S, lambda: has_carrier(name)):
             raise EnvironmentProblemError(f"{name} has no link: plug its cable in")
