@@ -104,9 +104,14 @@ def test_a_card_that_something_is_built_on_is_refused(monkeypatch: pytest.Monkey
         monkeypatch.setattr(module, "ip", lambda *words: json.dumps([{"flags": ["UP"]}]))
     setup = Setup("of a plan", "eth0", "rt0", (), (TakeRoutes("eth0", "rt0"),))
     with pytest.raises(EnvironmentProblemError, match=r"eth0 has br0, eth0\.5 built on it"):
-        before.of_setup(setup)
+        before.check_ways(setup)
     # qdiscs alone leave it its own way
-    assert before.of_setup(Setup("of a plan", "eth0", "eth0", (), ())) == []
+    assert before.check_ways(Setup("of a plan", "eth0", "eth0", (), ())) == []
+    for masquerades in (False, True):
+        monkeypatch.setattr(before, "check_alone", lambda nic, device, told=masquerades: told)
+        said = before.check_ways(setup)
+        assert len(said) == masquerades
+        assert not said or "# connections that the firewall masquerades by eth0 end" in said[0]
 
 
 def test_a_watcher_that_was_killed_before_it_is_told_the_time_is_noticed(

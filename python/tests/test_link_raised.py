@@ -145,8 +145,8 @@ def test_that_masqueraded_connections_end_is_told(
     assert json.loads(raised.up("rt0", 30, True))["masquerades"] is False
     monkeypatch.setattr(raised, "check_alone", lambda card, name: True)
     assert raised.up("rt0", 30, False).endswith(
-        "; but connections that the firewall masquerades by eth0 end now, and those by rt0 when it"
-        " is set down: they have to be made again"
+        "; but connections that the firewall masquerades by eth0 end when rt0 comes up, and those"
+        " by rt0 when it goes: they have to be made again"
     )
     assert json.loads(raised.up("rt0", 30, True))["masquerades"] is True
 

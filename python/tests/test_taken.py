@@ -302,7 +302,7 @@ from keepon.linux.apply import before, steps
 
 for found in (), (steps.TakeRoutes("card", "rt0"),):
     try:
-        print(before.of_setup(steps.Setup("of a plan", "card", "rt0", (), found)))
+        print(before.check_ways(steps.Setup("of a plan", "card", "rt0", (), found)))
     except KeeponError as error:
         print(error)
 """

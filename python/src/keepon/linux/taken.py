@@ -72,6 +72,14 @@ def check_alone(nic: str, device: str) -> bool:
     return masquerades
 
 
+def masquerading_ends(nic: str, device: str) -> str:
+    """What nobody can spare them, in a sentence."""
+    return (
+        f"connections that the firewall masquerades by {nic} end when {device} comes up, and those"
+        f" by {device} when it goes: they have to be made again"
+    )
+
+
 def take_settings(nic: str, device: str) -> None:
     """Sysctls of a card for the device on it, before that comes up: by its own it might hear a
     router, or use IPv6, as the card is not to.

@@ -15,7 +15,7 @@ from keepon.linux.apply.steps import Setup, Step
 from keepon.linux.doctor import asked
 from keepon.linux.doctor.checks import Unseen
 from keepon.linux.interface import ip, queues, run
-from keepon.linux.taken import check_alone
+from keepon.linux.taken import check_alone, masquerading_ends
 
 Undo = dict[str, Any]
 
@@ -98,12 +98,22 @@ def log_path(step: steps.Daemon) -> Path:
     return FOLDER / f"{type(step).__name__.lower()}-{step.node}.log"
 
 
+def check_ways(setup: Setup) -> list[str]:
+    """Whether the card's own traffic may go by the link that is made; lines on what that ends.
+
+    Raises:
+        EnvironmentProblemError: something would not go as it does now.
+    """
+    return [
+        f"# {masquerading_ends(step.nic, step.device)}"
+        for step in setup.steps
+        if isinstance(step, steps.TakeRoutes) and check_alone(step.nic, step.device)
+    ]
+
+
 def of_setup(setup: Setup) -> list[list[Undo]]:
     """What undoes each of its steps. Raises as `of_step`."""
     (link,) = json.loads(ip("-json", "link", "show", "dev", setup.nic))
     # tc does not list a noop.
     up, never_up = "UP" in link["flags"], link.get("qdisc") == "noop"
-    for step in setup.steps:
-        if isinstance(step, steps.TakeRoutes):
-            check_alone(step.nic, step.device)
     return [list(of_step(step, setup.nic, up, never_up)) for step in setup.steps]

@@ -96,10 +96,11 @@ def apply(
     try:
         _clear(journal, say)
         needs.check(setup.needs)
+        ends = before.check_ways(setup)
         journal.undo = before.of_setup(setup)
         journal.rest = [index for index, _ in socket.if_nameindex()]
         client = _client(setup.nic, yes)
-        say(plan_text(setup))
+        say("\n".join([plan_text(setup), *ends]))
         with _signals():
             end = _carried_out(
                 journal,

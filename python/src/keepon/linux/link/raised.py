@@ -22,6 +22,7 @@ from keepon.linux.taken import (
     give_back,
     groups,
     leases_s,
+    masquerading_ends,
     take_routes,
     take_settings,
 )
@@ -157,10 +158,7 @@ def _up(name: str, card: str, back_s: float, as_json: bool) -> str:
             f" have them joined on {name}"
         )
     if masquerades:
-        still += (
-            f"; but connections that the firewall masquerades by {card} end now, and those by"
-            f" {name} when it is set down: they have to be made again"
-        )
+        still += f"; but {masquerading_ends(card, name)}"
     lent = "".join(
         f"; {address} is lent to {card} for {left_s} s more, and what would renew that by {card}"
         f" cannot while {name} is up: give {card} a fixed address"
