@@ -123,6 +123,8 @@ COUNTS = ("due", "submitted", "sent", "pending", "delivered", "missing", "in_fli
         "streams {stream} bound_check deadline_ns bound_ns",
         "outcome",
         "window_ns 0",
+        "streams {stream} delay_ns count",
+        "streams {stream} delay_ns p99",
         "driver",
     ],
 )  # fmt: skip
@@ -157,7 +159,7 @@ def test_a_plan_with_other_bounds_is_told(
     whole: tuple[Path, dict[str, Any]], report: Callable[[dict[str, Any]], tuple[int, str]]
 ) -> None:
     _, files = whole
-    for key in ("delay_ns", "jitter_ns", "release_error_ns"):
+    for key in ("delay_ns", "jitter_ns", "release_error_ns", "delay_min_ns"):
         changed = copy.deepcopy(files)
         next(iter(changed["plan.json"]["streams"].values()))["bounds"][key] += 1
         code, said = report(changed)

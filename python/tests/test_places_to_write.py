@@ -71,8 +71,14 @@ def filled(words: tuple[str, ...], place: str) -> list[str]:
 
 @pytest.mark.parametrize("words", WRITING, ids=" ".join)
 def test_a_file_of_another_kind_stays_as_it_is(words: tuple[str, ...], called: Called) -> None:
-    for kept in ("notes.sh", "ok.toml", "res/result.json"):
-        Path("notes.sh").write_text("#!/bin/sh\n")
+    texts = {
+        "notes.sh": "#!/bin/sh\n",
+        "page.html": '<!DOCTYPE html><p>Of <svg></svg>, digraph and "keepon.plan/1"</p>',
+        "mine.json": '{"instances": [{"a": 1}], "schema": {"version": 1}}',
+    }
+    for kept in (*texts, "ok.toml", "res/result.json", "res/report.html"):
+        for name, text in texts.items():
+            Path(name).write_text(text)
         before = Path(kept).read_bytes()
         code, told = called(*filled(words, kept))
         assert code == 2 and told.count("\n") == 1 and kept in told, told
@@ -87,6 +93,26 @@ def test_a_name_that_no_file_can_have_is_one_sentence(
     code, told = called(*filled(words, LONG))
     assert code in (2, 3) and told.count("\n") == 1 and "File name too long" in told, told
     assert sorted(Path().rglob("*")) == before
+
+
+def test_what_a_command_wrote_it_writes_again(called: Called) -> None:
+    for words in WRITING:
+        if words[0] in ("plan", "compare", "partition"):
+            assert called(*filled(words, "made")) == called(*filled(words, "made")) == (0, "")
+            Path("made").unlink()
+    dot = ("export", "ok.toml", "--plan", "res/plan.json", "--format", "dot", "--out", "a.dot")
+    assert called(*dot)[0] == called(*dot, "--force")[0] == 0
+
+
+def test_a_scenario_in_the_folder_of_its_result_is_not_lost(called: Called) -> None:
+    """It is the effective one there, until somebody changes it to run it again."""
+    mine = Path("res/scenario.toml")
+    mine.write_text(f"# mine\n{mine.read_text()}")
+    for words in (("run",), ("reproduce",)):
+        code, told = called(*words, str(mine), "--out", "res")
+        assert code == 2 and "holds scenario.toml, which the command reads" in told, told
+    assert called("run", str(mine), "--duration", "0.01", "--out", "res2")[0] == 0
+    assert mine.read_text().startswith("# mine")
 
 
 def test_the_page_of_a_result_is_not_its_picture(called: Called) -> None:

@@ -6,6 +6,8 @@ from __future__ import annotations
 import json
 import re
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -87,13 +89,29 @@ def test_a_result_of_another_program_is_none(text: str, tmp_path: Path) -> None:
 
 def test_files_are_replaced_by_those_of_their_kind(tmp_path: Path) -> None:
     path = tmp_path / "a"
-    for text in ("", f'{" " * 50}"keepon.plan/1"'):
+    is_plan = documents.has_schema("keepon.plan/")
+    for text in ("", '{"a": 1, "schema": "keepon.plan/1"}'):
         path.write_text(text)
-        documents.check_replaces("--out", path, '"keepon.plan/', "a plan")
-    documents.check_replaces("--out", tmp_path / "b", '"keepon.plan/', "a plan")
-    path.write_text(OURS)
-    with pytest.raises(ConfigError, match=r'option --out = ".*a": is there and is not a plan, so'):
-        documents.check_replaces("--out", path, '"keepon.plan/', "a plan")
+        documents.check_replaces("--out", path, is_plan, "a plan")
+    documents.check_replaces("--out", tmp_path / "b", is_plan, "a plan")
+    for text in (OURS, 'Notes on "schema": "keepon.plan/1"', "[1]"):
+        path.write_text(text)
+        with pytest.raises(ConfigError, match=r'--out = ".*a": is there and is not a plan, so'):
+            documents.check_replaces("--out", path, is_plan, "a plan")
+
+
+@pytest.mark.parametrize("name", ["/dev/stdout", "//dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
+def test_what_a_stream_leads_to_keeps_what_is_in_it(name: str, tmp_path: Path) -> None:
+    """The shell opened it to have something put behind its end."""
+    diary = tmp_path / "diary.txt"
+    diary.write_text("dear diary\n")
+    script = (
+        "from pathlib import Path; from keepon.model import documents;"
+        f" print('first'); documents.write_text(Path({name!r}), 'second\\n', ''); print('third')"
+    )
+    with diary.open("a") as handle:
+        subprocess.run([sys.executable, "-c", script], stdout=handle, check=True)
+    assert diary.read_text() == "dear diary\nfirst\nsecond\nthird\n"
 
 
 def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path: Path) -> None:

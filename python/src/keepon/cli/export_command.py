@@ -18,7 +18,7 @@ from keepon.export.exported import Exported, Planned
 from keepon.linux.station import vlan_name
 from keepon.model import documents, loading, schemacheck, schemafiles
 from keepon.model.plan import Plan, read
-from keepon.model.scenario import SCENARIO_SCHEMA, Scenario
+from keepon.model.scenario import Scenario
 from keepon.model.topology import check_single_ports
 from keepon.planner.verify import problems
 
@@ -29,16 +29,18 @@ _DEVICE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,14}")
 
 
 class Format(NamedTuple):
-    """A format: what makes it, whether --out is a folder, and how its one file begins if not."""
+    """A format: what makes it, whether --out is a folder, and a regular
+    expression for how its one file begins if not.
+    """
 
     make: Callable[[Planned], Exported]
     is_folder: bool
-    sign: str = ""
+    form: str = ""
 
 
 FORMATS = {
     "commands": Format(commands.export, True),
-    "dot": Format(dot.export, False, "digraph "),
+    "dot": Format(dot.export, False, r'digraph "[^\n]*" \{\n\tgraph \['),
     "yang": Format(yang.export, True),
     "tsnkit": Format(tsnkit.export, True),
     "tsntool": Format(tsntool.export, True),
@@ -151,10 +153,10 @@ def run(
                 f'option --plan = {plan}: not for format "{READ}", which reads tsnkit files; leave'
                 " it out"
             )
-        output.check_file(out, force, SCENARIO_SCHEMA)
+        output.check_file(out, force, rf"(?:#:[^\n]*\n)?{re.escape(tsnkit_reader.MADE)}")
         title, exported = tsnkit_reader.read_folder(source)
         begin = schemafiles.directive(out.parent)
-        texts = {file: begin + text for file, text in exported.files.items()}
+        texts = {file: begin + tsnkit_reader.MADE + text for file, text in exported.files.items()}
         exported = dataclasses.replace(exported, files=texts)
         return _written(out, False, exported, title, name)
     if plan is None:
@@ -170,7 +172,7 @@ def run(
     if chosen.is_folder:
         output.check_folder(out, force)
     else:
-        output.check_file(out, force, chosen.sign)
+        output.check_file(out, force, chosen.form)
     try:
         exported = chosen.make(Planned(scenario, document, device, keepon))
     except KeyError as error:

@@ -36,11 +36,17 @@ def check_apart(option: str, path: Path | None, *inputs: Path | None) -> None:
     """Refuse to write over what the command reads.
 
     Raises:
-        ConfigError: it is the same file.
+        ConfigError: it is the same file, or the folder that it is in.
     """
     if path is None or not path.exists():
         return
-    if any(read is not None and read.exists() and path.samefile(read) for read in inputs):
+    there = [read for read in inputs if read is not None and read.exists()]
+    if path.is_dir() and (within := [read for read in there if path.samefile(read.parent)]):
+        raise ConfigError(
+            f'option {option} = "{one_line(path)}": holds {within[0].name}, which the command reads'
+            " and which would be lost; choose another folder"
+        )
+    if any(path.samefile(read) for read in there):
         raise ConfigError(
             f'option {option} = "{one_line(path)}": is a file that the command reads, and would be'
             " lost; choose another place"

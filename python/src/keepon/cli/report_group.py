@@ -51,7 +51,7 @@ def report_command(
         _report_study(folder, as_json)
         return
     check_apart("--picture", picture, *_inputs(folder))
-    documents.check_replaces("--picture", picture, "<svg", "a picture")
+    documents.check_replaces("--picture", picture, documents.begins(SVG), "a picture")
     result, planned = resultfolder.read(folder)
     extra_path = folder / documents.REPRODUCTION_FILE
     extra = read_reproduction(extra_path) if extra_path.exists() else None
@@ -68,6 +68,11 @@ def report_command(
         return
     shared.print_delays(result)
     print(f"report: {folder / documents.REPORT_FILE}")
+
+
+SVG = r"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*|<!DOCTYPE[^>]*>\s*)*<svg\b"
+COMPARED = r"\s*(?:<!--.*?-->\s*)*<!DOCTYPE html>.*<title>Keepon: \d+ results compared</title>"
+"""How a picture and a page of `compare` begin."""
 
 
 def _inputs(folder: Path) -> list[Path]:
@@ -113,7 +118,7 @@ def compare(
             "compare: needs at least two result folders; name the one to compare with first"
         )
     check_apart("--out", out, *(path for folder in folders for path in _inputs(folder)))
-    documents.check_replaces("--out", out, "<title>Keepon: ", "such a page")
+    documents.check_replaces("--out", out, documents.begins(COMPARED), "such a page")
     members = [compared.Member(str(folder), resultfolder.read(folder)[0]) for folder in folders]
     compared.check_related(members)
     rows = compared.side_by_side(members)
@@ -218,6 +223,7 @@ def reproduce_command(
     path = examples.path(study) if study == "habitat" else Path(study)
     loaded = shared.load(path, seed, duration)
     folder = out if out is not None else Path("out") / f"{loaded.name}-reproduction"
+    check_apart("--out", folder, path)
     casestudy.check(loaded)
     session.prepare(loaded, folder)
     with Spread(settings) as spread:

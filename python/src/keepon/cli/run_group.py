@@ -67,6 +67,7 @@ def run(
 
     def read() -> Scenario:
         loaded = shared.load(scenario, seed, duration_s)
+        check_apart("--out", folder_of(loaded), scenario)
         session.prepare(loaded, folder_of(loaded), chosen)
         return loaded
 
@@ -117,7 +118,7 @@ def plan(
     from keepon.cli import plan_command as plans
 
     check_apart("--out", out, scenario, keep)
-    documents.check_replaces("--out", out, '"keepon.plan/', "a plan")
+    documents.check_replaces("--out", out, documents.has_schema("keepon.plan/"), "a plan")
     code = plans.run(
         lambda: shared.load(scenario, seed, None), out, keep, time_limit, workers, as_json
     )

@@ -12,7 +12,7 @@ from typing import Any
 from keepon.errors import ConfigError, EnvironmentProblemError
 from keepon.export.exported import Exported
 from keepon.model import hidden
-from keepon.model.documents import check_replaces, read, schema_of, write_text
+from keepon.model.documents import begins, check_replaces, read, schema_of, write_text
 
 MANIFEST_FILE = "export.json"
 EXPORT_SCHEMA = "keepon.export/1"
@@ -69,11 +69,11 @@ def check_folder(folder: Path, force: bool) -> None:
         )
 
 
-def check_file(path: Path, force: bool, sign: str) -> None:
+def check_file(path: Path, force: bool, form: str) -> None:
     """Refuse a file that is there already.
 
     Args:
-        sign: what each file of this format has in its beginning.
+        form: a regular expression for how each export of this format begins.
 
     Raises:
         ConfigError: it is a folder, or it exists and `force` is false, or it is of another format.
@@ -86,7 +86,7 @@ def check_file(path: Path, force: bool, sign: str) -> None:
         raise ConfigError(
             f"option --out = {path}: exists; choose another name or replace it with --force"
         )
-    check_replaces("--out", path, sign, "of this format")
+    check_replaces("--out", path, begins(form), "an export of this format")
 
 
 def write_file(path: Path, text: str) -> None:

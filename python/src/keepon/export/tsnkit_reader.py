@@ -33,6 +33,8 @@ from keepon.model import documents, loading
 from keepon.model.gates import ALL_GATES, fill, guard_ns
 from keepon.model.scenario import SCENARIO_SCHEMA
 
+MADE = "# Read from files of tsnkit by keepon export, which may write over it with --force.\n"
+
 _LINK = re.compile(r"\((\d{1,6}), ?(\d{1,6})\)")
 _LISTENER = re.compile(r"\[(\d{1,6})\]")
 _WHOLE = re.compile(r"\d{1,18}")

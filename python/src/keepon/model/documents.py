@@ -8,7 +8,9 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Container, Iterator, Mapping
+import re
+import sys
+from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from importlib import resources
@@ -34,6 +36,7 @@ RESULT_SCHEMAS = ("keepon.result/", "keepon.study/")
 NUMBER_MAX = 1e100
 SIGN_BYTES = 65_536
 """By so much of its beginning a file is known as one of ours."""
+IsOurs = Callable[[Path], bool]
 
 
 def finite(text: str) -> float:
@@ -173,7 +176,7 @@ def write_text(path: Path, text: str, remedy: str) -> None:
         handle.write(text)
 
 
-STREAMS = ("/dev/std", "/dev/fd/", "/proc/")
+_STREAM = re.compile(r"/+(?:dev/(?:(stdin|stdout|stderr)|fd/(\d+))|proc/self/fd/(\d+))$|/+proc/")
 """What is named by these is written into, also where it leads to a file."""
 
 
@@ -182,10 +185,10 @@ def _replacing(path: Path, remedy: str) -> Iterator[TextIO]:
     """A file that takes the place of `path`, of what that is a link to, or of nothing: what is no
     file, such as /dev/stdout, is written into.
     """
-    special = str(path).startswith(STREAMS) or not (path.is_file() or path.is_dir())
+    special = _STREAM.match(str(path)) or not (path.is_file() or path.is_dir())
     if path.exists() and special:
         try:
-            with path.open("w", encoding="utf-8") as handle:
+            with _opened(path) as handle:
                 yield handle
         except OSError as error:
             raise _unwritable(path, error, remedy) from error
@@ -200,6 +203,21 @@ def _replacing(path: Path, remedy: str) -> Iterator[TextIO]:
             hidden.put(draft, path)
     except OSError as error:
         raise _unwritable(path, error, remedy) from error
+
+
+def _opened(path: Path) -> TextIO:
+    """A pipe, a terminal; or a file that the command has open, behind what is in it: by its name it
+    would be opened from its beginning.
+    """
+    found = _STREAM.match(str(path))
+    names = {"stdin": 0, "stdout": 1, "stderr": 2}
+    number = next((each for each in found.groups() if each), None) if found else None
+    if number is None:
+        return path.open("a", encoding="utf-8")
+    sys.stdout.flush()
+    return os.fdopen(
+        os.dup(names[number] if number in names else int(number)), "w", encoding="utf-8"
+    )
 
 
 def _unwritable(path: Path, error: OSError, remedy: str) -> EnvironmentProblemError:
@@ -242,28 +260,50 @@ def _foreign(folder: Path) -> str | None:
     )
 
 
-def check_replaces(option: str, path: Path | None, sign: str, kind: str) -> None:
+def has_schema(name: str) -> IsOurs:
+    """Whether a file is JSON whose key `schema` begins so."""
+
+    def is_ours(path: Path) -> bool:
+        try:
+            return (schema_of(path) or "").startswith(name)
+        except TraceError:
+            return False
+
+    return is_ours
+
+
+def begins(form: str) -> IsOurs:
+    """Whether a file begins with what this regular expression matches."""
+
+    def is_ours(path: Path) -> bool:
+        with path.open("rb") as handle:
+            head = handle.read(SIGN_BYTES).decode(errors="replace")
+        return re.match(form, head, re.DOTALL) is not None
+
+    return is_ours
+
+
+def check_replaces(option: str, path: Path | None, is_ours: IsOurs, kind: str) -> None:
     """Refuse to write over a file that is not an earlier one of its kind.
 
     Args:
-        sign: what is in the first SIGN_BYTES of each that is.
+        is_ours: whether a file is one.
 
     Raises:
         ConfigError: it is another, and not empty.
         EnvironmentProblemError: it cannot be read.
     """
-    if path is None or str(path).startswith(STREAMS) or not path.is_file():
+    if path is None or _STREAM.match(str(path)) or not path.is_file():
         return
     try:
-        with path.open("rb") as handle:
-            head = handle.read(SIGN_BYTES)
+        if not path.stat().st_size or is_ours(path):
+            return
     except OSError as error:
         raise _unwritable(path, error, f"choose another place with {option}") from error
-    if head and sign.encode() not in head:
-        raise ConfigError(
-            f'option {option} = "{one_line(path)}": is there and is not {kind}, so it would be'
-            " lost; choose another name"
-        )
+    raise ConfigError(
+        f'option {option} = "{one_line(path)}": is there and is not {kind}, so it would be'
+        " lost; choose another name"
+    )
 
 
 def check_target(folder: Path) -> None:

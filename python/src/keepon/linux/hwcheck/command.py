@@ -85,4 +85,5 @@ def check_file(path: Path | None) -> None:
     Raises:
         ConfigError: it is no earlier document.
     """
-    documents.check_replaces("--out", path, '"keepon.hwcheck/', "a document of hwcheck")
+    is_ours = documents.has_schema("keepon.hwcheck/")
+    documents.check_replaces("--out", path, is_ours, "a document of hwcheck")

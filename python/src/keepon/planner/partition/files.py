@@ -119,13 +119,22 @@ def check_target(source: Path, out: Path) -> None:
             f"option --out = {out}: is the input itself, which is never overwritten; choose another"
             " file"
         )
-    documents.check_replaces("--out", out, '"instances"', "a file of instances")
+    documents.check_replaces("--out", out, _has_answers, "a file of answers")
     if out.is_dir():
         raise ConfigError(f"option --out = {out}: is a folder; name a file in it")
     if not out.parent.is_dir():
         raise EnvironmentProblemError(
             f"{out}: there is no folder {out.parent}; make it or choose another with --out"
         )
+
+
+def _has_answers(path: Path) -> bool:
+    """Whether a file is one that `write` has written."""
+    try:
+        rows = _instances(path, _document(path, False))
+    except (TraceError, ConfigError):
+        return False
+    return all(isinstance(row, dict) and "answer" in row for row in rows)
 
 
 def answered(instance: dict[str, Any], problem: Problem, outcome: Outcome) -> dict[str, Any]:
