@@ -252,13 +252,19 @@ def advertise(by, network):
         prefix = struct.pack("!BBBBIII", 3, 4, 64, 0xC0, 7200, 3600, 0)
         said = struct.pack("!BBHBBHII", 134, 0, 0, 64, 0, 1800, 0, 0) + prefix
         said += socket.inet_pton(socket.AF_INET6, network)
-        router.sendto(said, ("ff02::1", 0, 0, number))
+        for _ in range(100):  # it has just come up
+            try:
+                router.sendto(said, ("ff02::1", 0, 0, number))
+                return
+            except OSError:
+                time.sleep(0.02)
+        sys.exit(f"{by} sends nothing")
 
 def made(name):
     shown = subprocess.run(["ip", "-json", "-6", "addr", "show", "dev", name],
                            capture_output=True, check=True).stdout
-    (link,) = json.loads(shown)
-    return sorted(each["local"] for each in link["addr_info"] if each["scope"] == "global")
+    found = [each for link in json.loads(shown) for each in link["addr_info"]]
+    return sorted(each["local"] for each in found if each["scope"] == "global")
 
 def heard(name, count):
     end = time.monotonic() + 5
@@ -275,6 +281,11 @@ for number, network in enumerate(networks, 1):
     heard("card", number)
 before = made("card")
 assert len(before) == len(networks), before
+taken.take_settings("card", "above")
+subprocess.run(["ip", "link", "set", "dev", "above", "up"], check=True)
+for network in networks:
+    advertise("beyond", network)
+time.sleep(0.2)
 taken.take_routes("card", "above")
 assert made("above") == before, (made("above"), before)
 for network in networks:
@@ -285,6 +296,10 @@ if ways != "random" or len(networks) == 1:
 time.sleep(0.3)
 print(*sorted(set(made("above")) - set(before)))
 print(before[0])
+subprocess.run(["ip", "link", "set", "dev", "above", "down"], check=True)
+taken.give_back("above")
+left = subprocess.run(["ip", "token", "get", "dev", "above"], capture_output=True, text=True)
+assert left.stdout.split()[1] == "::" and not made("above"), (left.stdout, made("above"))
 """
 
 
@@ -306,7 +321,7 @@ def test_what_routers_advertise_to_the_link_makes_no_address_of_another_kind(
     """
     same_mac = ABOVE.format(mtu=1500).replace(
         "ip link set dev above up",
-        'ip link set dev above address "$(cat /sys/class/net/card/address)" up',
+        'ip link set dev above address "$(cat /sys/class/net/card/address)"',
     )
     done = python_apart(f"{AT_ONCE}{BEHIND}{same_mac}{RUN}", ADVERTISED, ways, *networks)
     more, of_card = done.stdout.splitlines()

@@ -14,13 +14,12 @@ import socket
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from ipaddress import IPv6Address
 from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
 from keepon.errors import EnvironmentProblemError, shell_word
-from keepon.linux import bypassed, carried, firewall, reached, routes
+from keepon.linux import advertised, bypassed, carried, firewall, reached, routes
 from keepon.linux.interface import ip, ip_each
 from keepon.linux.losses import above
 
@@ -29,9 +28,6 @@ SETTLES_S = 3.0
 """By then an address of IPv6 is found to be somebody else's, or not: a second by default."""
 OWN_SETTINGS = (*carried.ROUNDED, "mtu", "addr_gen_mode", "stable_secret", "keep_addr_on_down")
 """Sysctls that are a device's own."""
-NO_TOKEN = "::"
-BY_MAC = ("0", "1")
-"""Ways (addr_gen_mode) by which addresses in a router's network come from the MAC."""
 RECEIVING = ("local", "anycast", "multicast")
 """Kinds of routes by which nothing is sent, or that each device has of its own."""
 LENT_METRIC = 0x6B706E
@@ -112,8 +108,6 @@ def take_routes(nic: str, device: str) -> None:
     before = reached.answers(asked)
     _take_settings(nic, device, ("ipv4", "ipv6") if has_ipv6 else ("ipv4",))
     _take_addresses(nic, settled, device)
-    if has_ipv6:
-        _take_identifier(nic, settled, device)
     known = [_by(device, list(item)) for item in carried.neighbours(nic) if item[0] == "neigh"]
     for family in ("-4", "-6") if has_ipv6 else ("-4",):
         six = family == "-6"
@@ -126,7 +120,16 @@ def take_routes(nic: str, device: str) -> None:
         found = [_by(device, _within(above["mtu"], each)) for each in _in_order(_with_metrics(nic))]
         ip_each("-6", [["route", "append", *words] for words in found])
         _take_groups(nic, device)
-    reached.check_same(asked, before, nic, device, has_ipv6)
+    try:
+        reached.check_same(asked, before, nic, device, has_ipv6)
+    except EnvironmentProblemError as error:
+        if has_ipv6 and _locals(_settled(nic)) != _locals(settled):
+            raise EnvironmentProblemError(
+                f"{nic} has got or lost addresses just now, as from a router: try again"
+            ) from error
+        raise
+    if has_ipv6:
+        advertised.hear_routers(nic, settled, device)
 
 
 def _take_mtu(nic: str, device: str, mtu: int) -> int:
@@ -207,6 +210,7 @@ def give_back(device: str) -> None:
         finally:
             promote.write_text(before)
     ip_each("-6", lent["-6"])
+    advertised.forget(device)
 
 
 def _network(entry: dict[str, Any]) -> list[str]:
@@ -271,7 +275,8 @@ def _take_ipv4(nic: str, device: str) -> None:
 
 def _take_settings(nic: str, device: str, families: tuple[str, ...]) -> None:
     """Whether it forwards, whom it answers, what it takes for spoofed; new devices have the
-    machine's defaults, and need not have IPv6.
+    machine's defaults, and need not have IPv6. Routers are heard when the rest is done: what one
+    says meanwhile would be another device's beside the card's.
     """
     for family, kind in product(families, ("conf", "neigh")):
         folder = Path("/proc/sys/net", family, kind)
@@ -280,7 +285,8 @@ def _take_settings(nic: str, device: str, families: tuple[str, ...]) -> None:
             if file.name in OWN_SETTINGS or not file.stat().st_mode & 0o200:
                 continue
             with suppress(OSError):  # a secret that nobody has set cannot be read
-                if (text := file.read_text()) != own.read_text():
+                text = "0\n" if file.name == advertised.ROUTERS else file.read_text()
+                if text != own.read_text():
                     own.write_text(text)
 
 
@@ -312,39 +318,6 @@ def _lent(entry: dict[str, Any]) -> list[str]:
     return words
 
 
-def _take_identifier(nic: str, settled: list[dict[str, Any]], device: str) -> None:
-    """Routers that advertise themselves are heard by the device, which would make addresses of its
-    own from its MAC where the card makes none of that: by a token, a secret or at random. Where
-    all of the card's end alike that is the device's token; otherwise it makes no address.
-    """
-    of_card, own = (Path("/proc/sys/net/ipv6/conf", name) for name in (nic, device))
-    if not of_card.exists() or not own.exists():
-        return
-    if _token(device) != NO_TOKEN:  # of an earlier time; a device that hears no router keeps it
-        with suppress(EnvironmentProblemError):
-            ip("token", "set", NO_TOKEN, "dev", device)
-    token = _token(nic)
-    if token == NO_TOKEN and (of_card / "addr_gen_mode").read_text().strip() in BY_MAC:
-        return
-    made = {
-        str(IPv6Address(int(IPv6Address(entry["local"])) % 2**64))
-        for entry in settled
-        if entry.get("mngtmpaddr") and entry["prefixlen"] == 64
-    }
-    ends = made if token == NO_TOKEN else {token}
-    if len(ends) == 1:
-        with suppress(EnvironmentProblemError):  # of one that asks no router
-            ip("token", "set", *ends, "dev", device)
-            return
-    (own / "autoconf").write_text("0")
-
-
-def _token(name: str) -> str:
-    """How the addresses end that an interface makes in the networks of routers."""
-    found = json.loads(ip("-json", "token", "get", "dev", name))
-    return str(found[0]["token"]) if found else NO_TOKEN
-
-
 def _settled(nic: str) -> list[dict[str, Any]]:
     """Addresses of IPv6 which nobody else has, once that is known of all."""
     end = time.monotonic() + SETTLES_S
@@ -358,6 +331,10 @@ def _settled(nic: str) -> list[dict[str, Any]]:
         if time.monotonic() > end or not any(entry.get("tentative") for entry in found):
             return [entry for entry in found if not entry.get("tentative")]
         time.sleep(SETTLES_S / 50)
+
+
+def _locals(entries: list[dict[str, Any]]) -> set[str]:
+    return {entry["local"] for entry in entries}
 
 
 def _in_order(found: Iterator[list[str]]) -> list[list[str]]:
