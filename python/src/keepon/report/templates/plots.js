@@ -3,7 +3,7 @@
 // data are its paths, whose numbers are places on its axes (axes.py); zooming moves the view box.
 "use strict";
 (() => {
-  const TICKS = 6, NEAR_PX = 40, LEAST_DRAG_PX = 6, DEEPEST = 1e-6, PER_STEP = 0.6, LETTER_PX = 8;
+  const TICKS = 6, NEAR_PX = 40, LEAST_DRAG_PX = 6, DEEPEST = 1e-6, PER_STEP = 0.6;
   const one = (root, query) => root.querySelector(query);
   const all = (root, query) => [...root.querySelectorAll(query)];
   const made = (name, text, attributes) => {
@@ -232,25 +232,23 @@
   const gantt = (figure) => {
     const span = Number(figure.dataset.span), scale = Number(figure.dataset.xscale);
     const tracks = all(figure, ".track"), box = one(figure, ".ticks.x");
-    let shownSpan = 0;
+    const names = tracks.flatMap((track) => all(track, "b"));
     // A name that its bar has no room for would be read as a shorter one.
     const fit = () => {
-      for (const track of tracks)
-        for (const name of all(track, "b")) {
-          const { start, end } = name.dataset;
-          name.hidden = ((end - start) / shownSpan) * track.clientWidth < name.textContent.length * LETTER_PX;
-        }
+      for (const name of names) name.hidden = false;
+      const cut = names.map((name) => name.scrollWidth > name.clientWidth);
+      names.forEach((name, number) => { name.hidden = cut[number]; });
     };
     const redraw = ([x, , width]) => {
       for (const track of tracks) {
         one(track, "svg").setAttribute("viewBox", `${x} 0 ${width} 10`);
         for (const name of all(track, "b")) {
           const { start, end } = name.dataset;
-          name.style.left = `${((start - x) / width) * 100}%`;
-          name.style.width = `${((end - start) / width) * 100}%`;
+          const from = Math.max(start, x), to = Math.min(end, x + width);
+          name.style.left = `${((from - x) / width) * 100}%`;
+          name.style.width = `${(Math.max(to - from, 0) / width) * 100}%`;
         }
       }
-      shownSpan = width;
       fit();
       writeTicks(box, "x", x, x + width, 0, scale);
     };
@@ -272,7 +270,6 @@
     if (!first) return;
     const view = first.getAttribute("viewBox").split(" ").map(Number);
     zoomable(figure, tracks, [0, 0, span, 10], view, true, redraw);
-    shownSpan = view[2];
     fit();
     addEventListener("resize", fit);
   };
