@@ -34,7 +34,8 @@ def did(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(raised, "client_over", lambda card: CLIENT)
     monkeypatch.setattr(raised, "has_carrier", lambda name: True)
     monkeypatch.setattr(raised, "take_settings", lambda card, name: done.append(f"as {card}"))
-    monkeypatch.setattr(raised, "take_routes", lambda card, name: done.append(f"{card} {name}"))
+    took = lambda card, name: not done.append(f"{card} {name}")  # noqa: E731
+    monkeypatch.setattr(raised, "take_routes", took)
     monkeypatch.setattr(raised, "masks", lambda name: [0x80, 0x7F])
     monkeypatch.setattr(raised, "give_back", lambda name: done.append(f"{name} gives back"))
     monkeypatch.setattr(raised, "answers", lambda client: "up" not in done)
@@ -135,6 +136,19 @@ def test_groups_that_are_not_heard_are_told(
         " rt0"
     )
     assert json.loads(raised.up("rt0", 30, True))["groups"] == ["239.1.2.3"]
+
+
+def test_that_addresses_of_routers_end_is_told(
+    did: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(raised, "answers", lambda client: True)
+    assert "lifetime" not in raised.up("rt0", 30, False)
+    monkeypatch.setattr(raised, "take_routes", lambda card, name: False)
+    assert raised.up("rt0", 30, False).endswith(
+        "; but addresses of IPv6 that eth0 has of routers end with their lifetime while rt0 is up:"
+        " ip token set ::NUMBER dev eth0 first"
+    )
+    assert json.loads(raised.up("rt0", 30, True))["advertised_end"] is True
 
 
 def test_that_masqueraded_connections_end_is_told(

@@ -8,52 +8,82 @@ Source: addrconf_prefix_rcv(), inet6_set_iftoken() of Linux; ip-token(8); RFC 42
 from __future__ import annotations
 
 import json
+import struct
 from contextlib import suppress
 from ipaddress import IPv6Address
 from pathlib import Path
 from typing import Any
 
 from keepon.errors import EnvironmentProblemError
+from keepon.linux import ethtool
 from keepon.linux.interface import ip
 
+CONF = Path("/proc/sys/net/ipv6/conf")
 ROUTERS = "accept_ra"
+ASKS = "router_solicitations"
 NO_TOKEN = "::"
 BY_MAC = ("0", "1")
 """Ways (addr_gen_mode) by which addresses in a router's network come from the MAC."""
+BY_SECRET = "2"
 
 
-def hear_routers(nic: str, settled: list[dict[str, Any]], device: str) -> None:
+def hear_routers(nic: str, settled: list[dict[str, Any]], device: str) -> bool:
     """Routers that advertise themselves are heard by the device from now on, as by the card, and
-    are asked to. Addresses end in their networks as the card's do, by its MAC, a token, a secret or
-    at random: where all end alike that is the device's token, which Linux asks routers with;
-    otherwise it makes none.
+    are asked to. Its addresses in their networks end as the card's do: by the MAC or a token, or by
+    the card's secret, or as all of the card's do where that would not give the same ones.
+
+    Args:
+        settled: addresses of the card.
+
+    Returns:
+        False where none of that is so: it makes none, and those of the card end with their
+        lifetime.
     """
-    of_card, own = (Path("/proc/sys/net/ipv6/conf", name) for name in (nic, device))
+    of_card, own = CONF / nic, CONF / device
     if not of_card.exists() or not own.exists():
-        return
-    ends, of_mac = _ends(nic, settled), _of_mac(device)
-    end = next(iter(ends)) if len(ends) == 1 else NO_TOKEN
-    (own / "autoconf").write_text("0")  # until it is known how
-    (own / ROUTERS).write_text((of_card / ROUTERS).read_text())
-    with suppress(EnvironmentProblemError):  # it hears no router, or asks none
-        ip("token", "set", end, "dev", device)
-    if end == of_mac or (end != NO_TOKEN and _token(device) == end):
-        (own / "autoconf").write_text((of_card / "autoconf").read_text())
+        return True
+    _set(device, "autoconf", "0")  # until it is known how
+    _set(device, ROUTERS, _get(nic, ROUTERS))
+    ends, by_secret = _ends(nic, settled), _has_secret(nic, device)
+    is_alike = len(ends) == 1 and not by_secret
+    hears = _set_token(device, next(iter(ends)) if is_alike else _of_mac(device))
+    if not is_alike:
+        _set_token(device, NO_TOKEN)
+    if by_secret:
+        _set(device, "stable_secret", _get(nic, "stable_secret"))
+    if hears and not is_alike and not by_secret:
+        return False
+    _set(device, "autoconf", _get(nic, "autoconf"))
+    return True
 
 
 def _ends(nic: str, settled: list[dict[str, Any]]) -> set[str]:
     """How the addresses end that a card makes in the networks of routers."""
     token = _token(nic)
-    mode = Path("/proc/sys/net/ipv6/conf", nic, "addr_gen_mode").read_text().strip()
     if token != NO_TOKEN:
         return {token}
-    if mode in BY_MAC:
+    if _get(nic, "addr_gen_mode") in BY_MAC:
         return {_of_mac(nic)}
     return {
         str(IPv6Address(int(IPv6Address(entry["local"])) % 2**64))
         for entry in settled
         if entry.get("mngtmpaddr") and entry["prefixlen"] == 64
     }
+
+
+def _has_secret(nic: str, device: str) -> bool:
+    """Whether a card makes its addresses of a secret, and the device would make the same: the
+    permanent address goes into them, too (ipv6_generate_stable_address()).
+    """
+    if _token(nic) != NO_TOKEN or _get(nic, "addr_gen_mode") in BY_MAC:
+        return False
+    with suppress(OSError):  # a secret that nobody has set cannot be read
+        return bool(_get(nic, "stable_secret")) and _permanent(nic) == _permanent(device)
+    return False
+
+
+def _permanent(name: str) -> bytes:
+    return ethtool.call(name, struct.pack("=II", ethtool.GPERMADDR, 6) + bytes(6))
 
 
 def _of_mac(name: str) -> str:
@@ -69,8 +99,36 @@ def _token(name: str) -> str:
     return str(found[0]["token"]) if found else NO_TOKEN
 
 
+def _set_token(device: str, token: str) -> bool:
+    """Linux asks routers then, and takes no token of a device that asks none; whether the device
+    hears any.
+    """
+    asks = _get(device, ASKS)
+    if asks == "0":
+        _set(device, ASKS, "1")
+    try:
+        ip("token", "set", token, "dev", device)
+    except EnvironmentProblemError:
+        return False
+    finally:
+        if asks == "0":
+            _set(device, ASKS, asks)
+    return True
+
+
+def _get(name: str, setting: str) -> str:
+    return (CONF / name / setting).read_text().strip()
+
+
+def _set(name: str, setting: str, value: str) -> None:
+    (CONF / name / setting).write_text(value)
+
+
 def forget(device: str) -> None:
     """What hear_routers() has left on a device."""
+    if not (CONF / device).exists():
+        return
     if _token(device) != NO_TOKEN:
-        with suppress(EnvironmentProblemError):  # it hears no router any more
-            ip("token", "set", NO_TOKEN, "dev", device)
+        _set_token(device, NO_TOKEN)
+    if _get(device, "addr_gen_mode") == BY_SECRET:
+        _set(device, "addr_gen_mode", BY_MAC[0])

@@ -87,9 +87,12 @@ def take_settings(nic: str, device: str) -> None:
     _take_settings(nic, device, ("ipv4", "ipv6"))
 
 
-def take_routes(nic: str, device: str) -> None:
+def take_routes(nic: str, device: str) -> bool:
     """Addresses, routes, neighbours that somebody made and sysctls of a card for the device on it,
     as far as its MTU bears them.
+
+    Returns:
+        whether addresses that the card has of routers go on when their lifetime is over.
 
     Raises:
         EnvironmentProblemError: a route cannot be hidden, or packets would go otherwise than now;
@@ -100,7 +103,7 @@ def take_routes(nic: str, device: str) -> None:
     give_back(device)  # what an earlier time has left, and the card may have no more
     above["mtu"] = _take_mtu(nic, device, above["mtu"])
     if above["mtu"] < IPV4_MTU_MIN:
-        return
+        return True
     has_ipv6 = above["mtu"] >= IPV6_MTU_MIN
     _check_own_addresses(nic, device)
     settled = _settled(nic) if has_ipv6 else []
@@ -128,8 +131,7 @@ def take_routes(nic: str, device: str) -> None:
                 f"{nic} has got or lost addresses just now, as from a router: try again"
             ) from error
         raise
-    if has_ipv6:
-        advertised.hear_routers(nic, settled, device)
+    return advertised.hear_routers(nic, settled, device) if has_ipv6 else True
 
 
 def _take_mtu(nic: str, device: str, mtu: int) -> int:

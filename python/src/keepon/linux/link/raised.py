@@ -122,7 +122,7 @@ def _up(name: str, card: str, back_s: float, as_json: bool) -> str:
         ip("link", "set", "dev", name, "up")
         if not until(time.monotonic() + CARRIER_WAIT_S, lambda: has_carrier(name)):
             raise EnvironmentProblemError(f"{name} has no link: plug its cable in")
-        take_routes(card, name)
+        go_on = take_routes(card, name)
         if client and not until(time.monotonic() + back_s, lambda: answers(client)):
             raise EnvironmentProblemError(
                 f"{client}, from where you are logged in over {card}, does not answer any more"
@@ -130,7 +130,7 @@ def _up(name: str, card: str, back_s: float, as_json: bool) -> str:
         still = f", and {client} still answers" if client else ""
         of_slots = masks(name)
         without_slots = bool(of_slots) and not any(classes & 1 for classes in of_slots)
-        return json.dumps([still, leases_s(card), cut_off(card, name), without_slots])
+        return json.dumps([still, leases_s(card), cut_off(card, name), without_slots, go_on])
 
     def back() -> None:
         with suppress(OSError):  # it is gone
@@ -138,10 +138,11 @@ def _up(name: str, card: str, back_s: float, as_json: bool) -> str:
             ip("link", "set", "dev", now, "down")
             give_back(now)
 
-    still, leases, lost, without_slots = json.loads(guarded(work, back, f"{name} is down again"))
+    done = json.loads(guarded(work, back, f"{name} is down again"))
+    still, leases, lost, without_slots, go_on = done
     if as_json:
         told = {"ifname": name, "card": card, "client": client, "leases_s": leases}
-        told |= {"groups": joined, "masquerades": masquerades}
+        told |= {"groups": joined, "masquerades": masquerades, "advertised_end": not go_on}
         return json.dumps({**told, "cut_off": lost, "class_0_without_slots": without_slots})
     if without_slots:
         still += (
@@ -159,6 +160,11 @@ def _up(name: str, card: str, back_s: float, as_json: bool) -> str:
         )
     if masquerades:
         still += f"; but {masquerading_ends(card, name)}"
+    if not go_on:
+        still += (
+            f"; but addresses of IPv6 that {card} has of routers end with their lifetime while"
+            f" {name} is up: ip token set ::NUMBER dev {shell_word(card)} first"
+        )
     lent = "".join(
         f"; {address} is lent to {card} for {left_s} s more, and what would renew that by {card}"
         f" cannot while {name} is up: give {card} a fixed address"
