@@ -20,7 +20,7 @@ from guest_python import PYTHON, python_files
 from keepon.cli import session
 from keepon.linux.testbed.job import Job
 from keepon.linux.testbed.session import Tell
-from keepon.model import documents, loading
+from keepon.model import documents, loading, resultfolder
 from keepon.model.plan import Plan
 from keepon.model.result import RunResult
 from keepon.model.scenario import Scenario
@@ -149,6 +149,7 @@ def test_the_result_folder_is_that_of_every_target(ran: Ran) -> None:
         documents.CAPTURE_FILE, documents.REPORT_FILE, "packets-keepon-S1.csv",
     }  # fmt: skip
     assert all(path.stat().st_size for path in ran.folder.iterdir())
+    assert resultfolder.read(ran.folder)[0]["runs"][0]["outcome"] == ran.run["outcome"]
 
 
 def test_faults_end_in_a_sentence_and_everything_is_put_back(ran: Ran) -> None:

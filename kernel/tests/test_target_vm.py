@@ -15,7 +15,7 @@ import jsonschema
 import pytest
 from keepon.cli.app import app
 from keepon.measure.capture import stream_hash
-from keepon.model import documents
+from keepon.model import documents, resultfolder
 from keepon.vm import offered_families
 from typer.testing import CliRunner
 
@@ -39,6 +39,7 @@ def run(name: str, folder: Path, *options: str) -> dict[str, Any]:
     result: dict[str, Any] = json.loads((folder / documents.RESULT_FILE).read_text())
     assert result["target"] == "vm"
     jsonschema.Draft202012Validator(documents.json_schema("result")).validate(result)
+    resultfolder.read(folder)
     return result
 
 
