@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -94,23 +95,29 @@ def test_files_are_replaced_by_those_of_their_kind(tmp_path: Path) -> None:
         path.write_text(text)
         documents.check_replaces("--out", path, is_plan, "a plan")
     documents.check_replaces("--out", tmp_path / "b", is_plan, "a plan")
+    through_proc = Path("/proc/self/cwd", os.path.relpath(path))
     for text in (OURS, 'Notes on "schema": "keepon.plan/1"', "[1]"):
         path.write_text(text)
         with pytest.raises(ConfigError, match=r'--out = ".*a": is there and is not a plan, so'):
             documents.check_replaces("--out", path, is_plan, "a plan")
+        with pytest.raises(ConfigError, match=r"is there and is not a plan, so"):
+            documents.check_replaces("--out", through_proc, is_plan, "a plan")
 
 
-@pytest.mark.parametrize("name", ["/dev/stdout", "//dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
+@pytest.mark.parametrize(
+    "name", ["/dev/stdout", "//dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "link"]
+)
 def test_what_a_stream_leads_to_keeps_what_is_in_it(name: str, tmp_path: Path) -> None:
     """The shell opened it to have something put behind its end."""
     diary = tmp_path / "diary.txt"
+    (tmp_path / "link").symlink_to("/dev/stdout")
     diary.write_text("dear diary\n")
     script = (
         "from pathlib import Path; from keepon.model import documents;"
         f" print('first'); documents.write_text(Path({name!r}), 'second\\n', ''); print('third')"
     )
     with diary.open("a") as handle:
-        subprocess.run([sys.executable, "-c", script], stdout=handle, check=True)
+        subprocess.run([sys.executable, "-c", script], stdout=handle, check=True, cwd=tmp_path)
     assert diary.read_text() == "dear diary\nfirst\nsecond\nthird\n"
 
 

@@ -24,7 +24,6 @@ ASKS = "router_solicitations"
 NO_TOKEN = "::"
 BY_MAC = ("0", "1")
 """Ways (addr_gen_mode) by which addresses in a router's network come from the MAC."""
-BY_SECRET = "2"
 
 
 def hear_routers(nic: str, settled: list[dict[str, Any]], device: str) -> bool:
@@ -125,10 +124,8 @@ def _set(name: str, setting: str, value: str) -> None:
 
 
 def forget(device: str) -> None:
-    """What hear_routers() has left on a device."""
-    if not (CONF / device).exists():
-        return
-    if _token(device) != NO_TOKEN:
+    """The token that hear_routers() has left on a device. A secret cannot be taken back, and does
+    nothing beside the next token.
+    """
+    if (CONF / device).exists() and _token(device) != NO_TOKEN:
         _set_token(device, NO_TOKEN)
-    if _get(device, "addr_gen_mode") == BY_SECRET:
-        _set(device, "addr_gen_mode", BY_MAC[0])

@@ -176,8 +176,23 @@ def write_text(path: Path, text: str, remedy: str) -> None:
         handle.write(text)
 
 
-_STREAM = re.compile(r"/+(?:dev/(?:(stdin|stdout|stderr)|fd/(\d+))|proc/self/fd/(\d+))$|/+proc/")
-"""What is named by these is written into, also where it leads to a file."""
+_STREAM = re.compile(
+    r"/+(?:dev/(?:(stdin|stdout|stderr)|fd/(\d+))|proc/self/fd/(\d+)|proc/[^/]+/fd/\d+)"
+)
+LINKS_MAX = 40
+
+
+def _stream(path: Path) -> re.Match[str] | None:
+    """Whether this names a file that a process has open, by whatever links: what is there is
+    written into.
+    """
+    for _ in range(LINKS_MAX):
+        if found := _STREAM.fullmatch(str(path)):
+            return found
+        if not path.is_symlink():
+            return None
+        path = path.parent / path.readlink()
+    return None
 
 
 @contextmanager
@@ -185,7 +200,7 @@ def _replacing(path: Path, remedy: str) -> Iterator[TextIO]:
     """A file that takes the place of `path`, of what that is a link to, or of nothing: what is no
     file, such as /dev/stdout, is written into.
     """
-    special = _STREAM.match(str(path)) or not (path.is_file() or path.is_dir())
+    special = _stream(path) or not (path.is_file() or path.is_dir())
     if path.exists() and special:
         try:
             with _opened(path) as handle:
@@ -209,7 +224,7 @@ def _opened(path: Path) -> TextIO:
     """A pipe, a terminal; or a file that the command has open, behind what is in it: by its name it
     would be opened from its beginning.
     """
-    found = _STREAM.match(str(path))
+    found = _stream(path)
     names = {"stdin": 0, "stdout": 1, "stderr": 2}
     number = next((each for each in found.groups() if each), None) if found else None
     if number is None:
@@ -293,7 +308,7 @@ def check_replaces(option: str, path: Path | None, is_ours: IsOurs, kind: str) -
         ConfigError: it is another, and not empty.
         EnvironmentProblemError: it cannot be read.
     """
-    if path is None or _STREAM.match(str(path)) or not path.is_file():
+    if path is None or _stream(path) or not path.is_file():
         return
     try:
         if not path.stat().st_size or is_ours(path):
