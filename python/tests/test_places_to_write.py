@@ -95,6 +95,16 @@ def test_a_name_that_no_file_can_have_is_one_sentence(
     assert sorted(Path().rglob("*")) == before
 
 
+def test_a_file_of_gigabytes_is_none_of_ours(called: Called) -> None:
+    """Nor is it read to see that."""
+    for words in WRITING:
+        if words[0] in ("plan", "partition", "report"):
+            with Path("big").open("wb") as handle:
+                handle.truncate(1 << 40)
+            code, told = called(*filled(words, "big"))
+            assert code == 2 and "would be lost" in told
+
+
 def test_what_a_command_wrote_it_writes_again(called: Called) -> None:
     for words in WRITING:
         if words[0] in ("plan", "compare", "partition"):
@@ -111,6 +121,8 @@ def test_a_scenario_in_the_folder_of_its_result_is_not_lost(called: Called) -> N
     for words in (("run",), ("reproduce",)):
         code, told = called(*words, str(mine), "--out", "res")
         assert code == 2 and "holds scenario.toml, which the command reads" in told, told
+    Path("link.toml").symlink_to(mine)
+    assert called("run", "link.toml", "--out", "res")[0] == 2
     assert called("run", str(mine), "--duration", "0.01", "--out", "res2")[0] == 0
     assert mine.read_text().startswith("# mine")
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Collection
 from pathlib import Path
@@ -41,7 +42,8 @@ def check_apart(option: str, path: Path | None, *inputs: Path | None) -> None:
     if path is None or not path.exists():
         return
     there = [read for read in inputs if read is not None and read.exists()]
-    if path.is_dir() and (within := [read for read in there if path.samefile(read.parent)]):
+    within = [read for read in there if path.samefile(Path(os.path.realpath(read)).parent)]
+    if path.is_dir() and within:
         raise ConfigError(
             f'option {option} = "{one_line(path)}": holds {within[0].name}, which the command reads'
             " and which would be lost; choose another folder"

@@ -8,6 +8,7 @@ Source: addrconf_prefix_rcv(), inet6_set_iftoken() of Linux; ip-token(8); RFC 42
 from __future__ import annotations
 
 import json
+import socket
 import struct
 from contextlib import suppress
 from ipaddress import IPv6Address
@@ -21,6 +22,7 @@ from keepon.linux.interface import ip
 CONF = Path("/proc/sys/net/ipv6/conf")
 ROUTERS = "accept_ra"
 ASKS = "router_solicitations"
+SOLICITATION = 133
 NO_TOKEN = "::"
 BY_MAC = ("0", "1")
 """Ways (addr_gen_mode) by which addresses in a router's network come from the MAC."""
@@ -28,8 +30,9 @@ BY_MAC = ("0", "1")
 
 def hear_routers(nic: str, settled: list[dict[str, Any]], device: str) -> bool:
     """Routers that advertise themselves are heard by the device from now on, as by the card, and
-    are asked to. Its addresses in their networks end as the card's do: by the MAC or a token, or by
-    the card's secret, or as all of the card's do where that would not give the same ones.
+    are asked to where it asks any. Its addresses in their networks end as the card's do: by the
+    MAC, a token, or the card's secret, or as all of the card's do where that would not give the
+    same ones.
 
     Args:
         settled: addresses of the card.
@@ -38,22 +41,34 @@ def hear_routers(nic: str, settled: list[dict[str, Any]], device: str) -> bool:
         False where none of that is so: it makes none, and those of the card end with their
         lifetime.
     """
-    of_card, own = CONF / nic, CONF / device
-    if not of_card.exists() or not own.exists():
+    if not (CONF / nic).exists() or not (CONF / device).exists():
         return True
-    _set(device, "autoconf", "0")  # until it is known how
-    _set(device, ROUTERS, _get(nic, ROUTERS))
     ends, by_secret = _ends(nic, settled), _has_secret(nic, device)
-    is_alike = len(ends) == 1 and not by_secret
-    hears = _set_token(device, next(iter(ends)) if is_alike else _of_mac(device))
-    if not is_alike:
-        _set_token(device, NO_TOKEN)
+    by_token = ends != {_of_mac(device)} and not by_secret
+    _set(device, "autoconf", "0")  # until it is known how
     if by_secret:
         _set(device, "stable_secret", _get(nic, "stable_secret"))
-    if hears and not is_alike and not by_secret:
+    _set(device, ROUTERS, _get(nic, ROUTERS))
+    hears = _set_token(device, next(iter(ends)) if by_token and len(ends) == 1 else NO_TOKEN)
+    if hears and by_token and len(ends) != 1:
         return False
     _set(device, "autoconf", _get(nic, "autoconf"))
+    if hears and _get(device, ASKS) != "0":
+        _ask(device)
     return True
+
+
+def _ask(device: str) -> None:
+    """A router solicitation (RFC 4861 section 4.1). Linux has none left: it asks when an interface
+    comes up.
+    """
+    kind = socket.IPPROTO_ICMPV6
+    with suppress(OSError), socket.socket(socket.AF_INET6, socket.SOCK_RAW, kind) as asking:
+        number = socket.if_nametoindex(device)
+        asking.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_HOPS, 255)
+        asking.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_IF, number)
+        asking.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_LOOP, 0)
+        asking.sendto(bytes([SOLICITATION]) + bytes(7), ("ff02::2", 0, 0, number))
 
 
 def _ends(nic: str, settled: list[dict[str, Any]]) -> set[str]:
@@ -99,9 +114,7 @@ def _token(name: str) -> str:
 
 
 def _set_token(device: str, token: str) -> bool:
-    """Linux asks routers then, and takes no token of a device that asks none; whether the device
-    hears any.
-    """
+    """Linux takes no token of a device that asks no routers; whether the device hears any."""
     asks = _get(device, ASKS)
     if asks == "0":
         _set(device, ASKS, "1")

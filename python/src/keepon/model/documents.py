@@ -34,6 +34,8 @@ TABLE_FILES = "packets-*.csv"
 """What the tables of packets are called that targets vm and host leave in a result folder."""
 RESULT_SCHEMAS = ("keepon.result/", "keepon.study/")
 NUMBER_MAX = 1e100
+BYTES_MAX = 2**28
+"""Of files that are read to see whether they are ours."""
 SIGN_BYTES = 65_536
 """By so much of its beginning a file is known as one of ours."""
 IsOurs = Callable[[Path], bool]
@@ -257,10 +259,10 @@ def _foreign(folder: Path) -> str | None:
     entries = sorted(folder.iterdir())
     if any(entry.name == RESULT_FILE for entry in entries):
         try:
-            kind = schema_of(folder / RESULT_FILE) or ""
-        except TraceError:
-            kind = ""
-        if not kind.startswith(RESULT_SCHEMAS):
+            is_ours = any(has_schema(each)(folder / RESULT_FILE) for each in RESULT_SCHEMAS)
+        except OSError:
+            is_ours = False
+        if not is_ours:
             return RESULT_FILE
     elif entries:
         return entries[0].name
@@ -280,7 +282,7 @@ def has_schema(name: str) -> IsOurs:
 
     def is_ours(path: Path) -> bool:
         try:
-            return (schema_of(path) or "").startswith(name)
+            return path.stat().st_size <= BYTES_MAX and (schema_of(path) or "").startswith(name)
         except TraceError:
             return False
 

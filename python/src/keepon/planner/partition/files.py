@@ -130,6 +130,8 @@ def check_target(source: Path, out: Path) -> None:
 
 def _has_answers(path: Path) -> bool:
     """Whether a file is one that `write` has written."""
+    if path.stat().st_size > documents.BYTES_MAX:
+        return False
     try:
         rows = _instances(path, _document(path, False))
     except (TraceError, ConfigError):
