@@ -28,6 +28,9 @@ from keepon.model import documents, hidden
 
 NOTHING = "keepon: interrupted; nothing was written\n"
 
+NEW, EARLIER = (f'{{"schema": "keepon.{kind}/1"}}' for kind in ("result", "study"))
+"""What is in a result file."""
+
 
 @contextmanager
 def _started(*words: object, **more: object) -> Iterator[subprocess.Popen[str]]:
@@ -264,7 +267,7 @@ def test_what_is_being_loaded_is_loaded_first(
 
 def _write(place: Path) -> None:
     with documents.result_folder(place) as half:
-        (half / documents.RESULT_FILE).write_text("new")
+        (half / documents.RESULT_FILE).write_text(NEW)
 
 
 def _write_ended_at(step: int, place: Path) -> bool:
@@ -317,7 +320,7 @@ def _killed_in(place: Path, is_replacing: bool) -> None:
 
     def work() -> None:
         with documents.result_folder(place) as half:
-            (half / documents.RESULT_FILE).write_text("{}")
+            (half / documents.RESULT_FILE).write_text(NEW)
             if is_replacing:
                 with hidden.beside(place, is_for_earlier=True) as aside:
                     place.replace(aside / hidden.EARLIER)
@@ -341,23 +344,23 @@ def test_what_a_killed_run_left_is_taken_away_by_the_next(tmp_path: Path) -> Non
     (left,) = set(tmp_path.iterdir()) - set(others)
     assert left.name.startswith(".o.")
     with documents.result_folder(place) as half:
-        (half / documents.RESULT_FILE).write_text("new")
+        (half / documents.RESULT_FILE).write_text(NEW)
         # That of a run that is at work is left to it.
         documents.check_target(place)
         assert half.is_dir() and not left.exists()
     assert set(tmp_path.iterdir()) == {place, *others}
-    assert (place / documents.RESULT_FILE).read_text() == "new"
+    assert (place / documents.RESULT_FILE).read_text() == NEW
 
 
 def test_an_earlier_result_that_a_killed_run_had_set_aside_comes_back(tmp_path: Path) -> None:
     place = tmp_path / "o"
     place.mkdir()
-    (place / documents.RESULT_FILE).write_text("earlier")
+    (place / documents.RESULT_FILE).write_text(EARLIER)
     _killed_in(place, is_replacing=True)
     assert not place.exists()
     documents.check_target(place)
     assert [path.name for path in tmp_path.iterdir()] == ["o"]
-    assert (place / documents.RESULT_FILE).read_text() == "earlier"
+    assert (place / documents.RESULT_FILE).read_text() == EARLIER
 
 
 def test_a_result_that_cannot_take_its_place_leaves_the_earlier_there(
@@ -365,7 +368,7 @@ def test_a_result_that_cannot_take_its_place_leaves_the_earlier_there(
 ) -> None:
     place = tmp_path / "o"
     with documents.result_folder(place) as half:
-        (half / documents.RESULT_FILE).write_text("earlier")
+        (half / documents.RESULT_FILE).write_text(EARLIER)
     replace = Path.replace
 
     def failing(self: Path, target: Path) -> Path:
@@ -375,6 +378,6 @@ def test_a_result_that_cannot_take_its_place_leaves_the_earlier_there(
 
     monkeypatch.setattr(Path, "replace", failing)
     with pytest.raises(KeyboardInterrupt), documents.result_folder(place) as half:
-        (half / documents.RESULT_FILE).write_text("new")
+        (half / documents.RESULT_FILE).write_text(NEW)
     assert [path.name for path in tmp_path.iterdir()] == ["o"]
-    assert (place / documents.RESULT_FILE).read_text() == "earlier"
+    assert (place / documents.RESULT_FILE).read_text() == EARLIER

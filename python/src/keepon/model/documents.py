@@ -359,10 +359,8 @@ def result_folder(folder: Path) -> Iterator[Path]:
     folder = Path(os.path.realpath(folder)) if folder.is_symlink() else folder
     check_target(folder)
     try:
-        with hidden.beside(folder) as work:
+        with hidden.for_folder(folder) as work:
             yield work
-            work.chmod(0o755)
-            hidden.take_place(work, folder)
     except OSError as error:
         raise EnvironmentProblemError(
             f"{folder}: cannot be written ({error.strerror or error}); choose another result folder"

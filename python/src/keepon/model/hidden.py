@@ -12,6 +12,8 @@ import os
 import re
 import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -109,8 +111,9 @@ def put(work: Path, place: Path) -> None:
         OSError: it failed.
     """
     work.replace(place)
-    others = [made for made in placed if not made.is_relative_to(work)]
-    placed[:] = [*others, place]
+    while placed and placed[-1].is_relative_to(work):  # what it was made of is no more there
+        placed.pop()
+    placed.append(place)
 
 
 def take_place(work: Path, folder: Path) -> None:
@@ -130,6 +133,20 @@ def take_place(work: Path, folder: Path) -> None:
             if not folder.exists():
                 (aside / EARLIER).replace(folder)
             raise
+
+
+@contextmanager
+def for_folder(folder: Path) -> Iterator[Path]:
+    """A new hidden folder that becomes `folder` when the block ends well. Here, so that no command
+    ends between its steps.
+
+    Raises:
+        OSError: it failed.
+    """
+    with beside(folder) as work:
+        yield work
+        work.chmod(0o755)
+        take_place(work, folder)
 
 
 def take_away(folder: Path) -> None:
