@@ -138,31 +138,26 @@ def test_groups_that_are_not_heard_are_told(
     assert json.loads(raised.up("rt0", 30, True))["groups"] == ["239.1.2.3"]
 
 
-def test_that_addresses_of_routers_end_is_told(
-    did: list[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("asked", "answer", "key", "told"),
+    [
+        ("take_routes", False, "advertised_end",
+         "addresses of IPv6 that eth0 has of routers end with their lifetime while rt0 is up: ip"
+         " token set ::NUMBER dev eth0 first"),
+        ("check_alone", True, "masquerades",
+         "connections that the firewall masquerades by eth0 end when rt0 comes up, and those by rt0"
+         " when it goes: they have to be made again"),
+    ],
+)  # fmt: skip
+def test_what_ends_is_told(
+    did: list[str], monkeypatch: pytest.MonkeyPatch, asked: str, answer: bool, key: str, told: str
 ) -> None:
     monkeypatch.setattr(raised, "answers", lambda client: True)
-    assert "lifetime" not in raised.up("rt0", 30, False)
-    monkeypatch.setattr(raised, "take_routes", lambda card, name: False)
-    assert raised.up("rt0", 30, False).endswith(
-        "; but addresses of IPv6 that eth0 has of routers end with their lifetime while rt0 is up:"
-        " ip token set ::NUMBER dev eth0 first"
-    )
-    assert json.loads(raised.up("rt0", 30, True))["advertised_end"] is True
-
-
-def test_that_masqueraded_connections_end_is_told(
-    did: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(raised, "answers", lambda client: True)
-    assert "masquerades" not in raised.up("rt0", 30, False)
-    assert json.loads(raised.up("rt0", 30, True))["masquerades"] is False
-    monkeypatch.setattr(raised, "check_alone", lambda card, name: True)
-    assert raised.up("rt0", 30, False).endswith(
-        "; but connections that the firewall masquerades by eth0 end when rt0 comes up, and those"
-        " by rt0 when it goes: they have to be made again"
-    )
-    assert json.loads(raised.up("rt0", 30, True))["masquerades"] is True
+    assert told not in raised.up("rt0", 30, False)
+    assert json.loads(raised.up("rt0", 30, True))[key] is False
+    monkeypatch.setattr(raised, asked, lambda card, name: answer)
+    assert raised.up("rt0", 30, False).endswith(f"; but {told}")
+    assert json.loads(raised.up("rt0", 30, True))[key] is True
 
 
 def test_that_nothing_has_slots_by_default_is_told(

@@ -29,8 +29,8 @@ _DEVICE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,14}")
 
 
 class Format(NamedTuple):
-    """A format: what makes it, whether --out is a folder, and a regular
-    expression for how its one file begins if not.
+    """A format: what makes it, whether --out is a folder, and a regular expression for how its one
+    file begins if not.
     """
 
     make: Callable[[Planned], Exported]
