@@ -2,7 +2,7 @@
 """The virtual machine itself: kernels boot, modules load, results come back, runs repeat, and every
 failure is seen.
 
-About 5 s for each boot. Needs `scripts/setup kernel`.
+About a second for each guest, 5 s where it boots. Needs `scripts/setup kernel`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from keepon.errors import EnvironmentProblemError
 from keepon.vm import (
     Kernel,
     ModuleBuildError,
@@ -20,6 +21,7 @@ from keepon.vm import (
     get_kernel,
     offered_families,
     run_guest,
+    snapshot,
     twice,
 )
 
@@ -57,6 +59,30 @@ def test_a_kernel_with_our_module_gives_equal_bytes_twice(position: int) -> None
     assert first.check().tap.problems() == []
     assert len(first.files["deep/times"]) > 1000
     assert differences(first, second) == []
+
+
+def test_runs_from_two_snapshots_of_a_guest_are_equal(
+    kernel: Kernel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A guest is saved at an instruction, not at a time: saved again, it is the same."""
+    modules = build_modules(kernel, [PROBE])
+    results = []
+    for name in ("first", "second"):
+        monkeypatch.setattr(snapshot, "folder", lambda name=name: tmp_path / name)
+        (tmp_path / name).mkdir()
+        for _ in range(2):
+            results.append(
+                run_guest(kernel, TOUR, modules=modules, environment={"WANTED": kernel.version})
+            )
+        saved = [path for path in (tmp_path / name).iterdir() if not path.name.startswith(".")]
+        assert [path.stat().st_size > 2**20 for path in saved] == [True]
+    assert results[0].check().tap.problems() == []
+    assert [differences(results[0], other) for other in results[1:]] == [[], [], []]
+
+
+def test_a_guest_that_never_comes_to_its_script_is_no_snapshot(kernel: Kernel) -> None:
+    with pytest.raises(EnvironmentProblemError, match="no snapshot of a guest: "):
+        run_guest(kernel, "true", append="rdinit=nowhere")
 
 
 def test_two_cpus_in_host_time(kernel: Kernel) -> None:

@@ -42,8 +42,8 @@ MODULES = [
     "cls_flower",
     "cls_matchall", "cls_u32", "em_meta", "veth", "dummy", "macvlan", "ifb", "bridge",
     "8021q", "hsr", "pktgen", "nlmon", "af_packet_diag", "inet_diag", "tcp_diag", "tun",
-    "vrf", "virtio_net", "virtio_pci", "virtio_console", "e1000", "e1000e", "igb", "igc",
-    "ptp", "pps_core", "ptp_kvm", "ptp_mock", "mii",
+    "vrf", "virtio_net", "virtio_pci", "virtio_console",
+    "e1000", "e1000e", "igb", "igc", "ptp", "pps_core", "ptp_kvm", "ptp_mock", "mii",
 ]  # fmt: skip
 
 

@@ -86,6 +86,19 @@ def tool_entries(tools: Sequence[Tool], architecture: str | None) -> list[newc.E
     ]
 
 
+def vm_resume() -> Path:
+    """The program that stops the virtual machine and goes on with what it was given, built in the
+    cache.
+    """
+    program = cache_folder() / "vm_resume"
+    source = GUEST_FILES / "vm_resume.c"
+    if not program.is_file() or program.stat().st_mtime_ns < source.stat().st_mtime_ns:
+        draft = program.with_suffix(".draft")
+        run_host([find_program("gcc"), "-static", "-Os", "-s", "-o", draft, source])
+        draft.replace(program)
+    return program
+
+
 def base_tools(architecture: str | None) -> list[str]:
     return TOOLS if architecture is None else FOREIGN_TOOLS
 
@@ -103,6 +116,8 @@ def base_sources(architecture: str | None) -> dict[str, Path]:
             newc.clean_path(str(path)): path for path in sorted(folder.rglob("*")) if path.is_file()
         }
     sources["init"] = GUEST_FILES / "init"
+    if architecture is None:
+        sources["usr/bin/vm_resume"] = vm_resume()
     sources["lib/keepon/test.sh"] = GUEST_FILES / "test.sh"
     return sources
 
@@ -149,6 +164,8 @@ def base_archive(architecture: str | None = None) -> Path:
             find_tool(name, architecture) for name in [*base_tools(architecture), "busybox"]
         ]
         programs += [GUEST_FILES / "init", GUEST_FILES / "test.sh", Path(__file__)]
+        if architecture is None:
+            programs.append(vm_resume())
         try:
             stamp = json.loads(stamp_path.read_text())
             same = stamp["files"] == signature(map(Path, stamp["files"])) and set(

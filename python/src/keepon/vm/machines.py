@@ -11,7 +11,6 @@ The Versal board boots the same kernel in the same emulator and is used in the s
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 # On the console of a guest without virtio: the archive begins after it.
 FILES_LINE = b"\nkeepon-vm: files\n"
@@ -56,9 +55,9 @@ class Machine:
         """What kbuild has to be told."""
         return (f"ARCH={self.kbuild}", f"CROSS_COMPILE={self.compiler}") if self.foreign else ()
 
-    def qemu(self, memory_mb: int, cpus: int, folder: Path) -> list[str]:
+    def qemu(self, memory_mb: int, cpus: int) -> list[str]:
         """QEMU's arguments for the machine with that many CPUs, and for what is not the same on all
-        of them.
+        of them. A machine with virtio wants a chardev `result` beside them.
         """
         if not self.virtio:
             # The board has its memory.
@@ -67,12 +66,7 @@ class Machine:
             *("-M", self.name, "-cpu", "max", "-m", str(memory_mb), "-smp", str(cpus)),
             # Without ioeventfd the device works in the vCPU's own step, not in a host thread of its
             # own.
-            *(
-                "-device",
-                "virtio-serial-pci,ioeventfd=off",
-                "-chardev",
-                f"file,id=result,path={folder / 'result'}",
-            ),
+            *("-device", "virtio-serial-pci,ioeventfd=off"),
             *("-device", "virtserialport,chardev=result,name=result"),
         ]
 

@@ -13,16 +13,17 @@ from __future__ import annotations
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from keepon.errors import ConfigError, EnvironmentProblemError, KeeponError, TraceError
-from keepon.vm import console, hostcpu, initramfs, machines, newc, source
+from keepon.vm import console, hostcpu, initramfs, machines, newc, snapshot, source
 from keepon.vm.images import Kernel
 from keepon.vm.machines import Machine
 from keepon.vm.paths import cache_folder, find_program
+from keepon.vm.qmp import Channel
 from keepon.vm.tap import TapReport, parse_tap
 
 MODES = ("icount", "smp")
@@ -106,29 +107,36 @@ def accelerator(mode: str, icount_shift: int, seed: int) -> list[str]:
     return ["-accel", "tcg,thread=multi", *clock]
 
 
-def qemu_command(
+def machine_command(
     program: Path,
     kernel: Kernel,
-    folder: Path,
     board: Machine,
     machine: Sequence[str],
     cpus: int,
     append: str,
     extra: Sequence[str],
 ) -> list[str]:
-    """Command line: first serial port console, second the script's output, and on a PC a port for
-    the result files.
+    """Command line of a machine and its kernel, without the initial file system and without the
+    ends of its ports.
     """
     quiet = [QUIET] if kernel.flavour in source.FLAVOURS else []
     return [
         *(str(program), *machine),
         *("-nodefaults", "-no-user-config", "-no-reboot", "-display", "none", "-monitor", "none"),
-        *("-serial", f"file:{folder / 'console'}", "-serial", f"file:{folder / 'stdout'}"),
-        *("-kernel", str(kernel.image), "-initrd", str(folder / "initrd")),
+        *("-kernel", str(kernel.image)),
         *(("-dtb", str(kernel.board)) if board.board else ()),
         *("-append", " ".join([board.command_line(cpus), *quiet, append]).strip()),
         *extra,
     ]
+
+
+def ports(folder: Path, board: Machine) -> list[str]:
+    """First serial port console, second the script's output, and on a PC a port for the result
+    files.
+    """
+    serial = [f"file:{folder / name}" for name in ("console", "stdout")]
+    result = ["-chardev", f"file,id=result,path={folder / 'result'}"] if board.virtio else []
+    return ["-serial", serial[0], "-serial", serial[1], *result]
 
 
 def read_text(path: Path) -> str:
@@ -275,51 +283,77 @@ def run_guest(
     if not board.virtio:
         variables["KEEPON_FILES"] = "serial"
     overlay = initramfs.overlay(kernel, text, variables, files or {}, modules, tools)
-    with tempfile.TemporaryDirectory(prefix="keepon-vm-") as name:
+    parts = (initramfs.base_archive(board.foreign), kernel.modules_archive)
+    program = qemu or find_program("qemu-system-x86_64")
+    arguments = [*board.qemu(memory_mb, CPUS[mode]), *accelerator(mode, icount_shift, seed)]
+    # A machine that is described by files is another one in each run; with two CPUs that run freely
+    # some kernels do not go on.
+    files_named = any("/" in word for word in (append, *qemu_args))
+    alike = mode == "icount" and board is machines.PC and not files_named
+    alike = alike and len(overlay) <= snapshot.ARCHIVE_BYTES_MAX
+    if alike:
+        arguments += snapshot.DEVICES
+        append = f"{snapshot.PAUSE_PARAMETER} {append}".strip()
+    command = machine_command(program, kernel, board, arguments, CPUS[mode], append, qemu_args)
+    saved = snapshot.snapshot(snapshot.Boot(tuple(command), parts)) if alike else None
+    with tempfile.TemporaryDirectory(prefix="keepon-vm-") as name, ExitStack() as stack:
         folder = Path(name)
-        parts = [initramfs.base_archive(board.foreign), kernel.modules_archive]
-        (folder / "initrd").write_bytes(b"".join([*(part.read_bytes() for part in parts), overlay]))
-        arguments = [
-            *board.qemu(memory_mb, CPUS[mode], folder),
-            *accelerator(mode, icount_shift, seed),
-        ]
-        program = qemu or find_program("qemu-system-x86_64")
-        command = qemu_command(
-            program, kernel, folder, board, arguments, CPUS[mode], append, qemu_args
-        )
-        with ExitStack() as stack:
-            if mode == "icount":
-                command = [*stack.enter_context(hostcpu.own_cpu(cache_folder())), *command]
-            start = time.monotonic()
+        command += ports(folder, board)
+        if mode == "icount":
+            command = [*stack.enter_context(hostcpu.own_cpu(cache_folder())), *command]
+        start = time.monotonic()
+        if saved is None:
+            initrd = b"".join([*(part.read_bytes() for part in parts), overlay])
+            (folder / "initrd").write_bytes(initrd)
+            command += ["-initrd", str(folder / "initrd")]
             exit_text, killed = execute(command, timeout_s)
-            wall_s = time.monotonic() - start
+        else:
+            command += [*snapshot.memory(folder / "given"), *snapshot.INCOMING]
+
+            def begin(channel: Channel) -> None:
+                snapshot.resume(channel, saved, folder / "given", overlay)
+
+            exit_text, killed = execute(command, timeout_s, begin)
+        wall_s = time.monotonic() - start
         if not board.virtio:
             separate_files(folder)
         return collect(folder, exit_text, killed, timeout_s, virtual_limit_s, wall_s, expected)
 
 
-def execute(command: Sequence[str], timeout_s: float) -> tuple[str, bool]:
-    """Run QEMU; its complaint (empty if none) and whether it had to be killed at the time limit."""
-    try:
-        done = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            timeout=timeout_s,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return "", True
-    except OSError as error:
-        raise EnvironmentProblemError(
-            f"{command[0]}: {error.strerror}: run `scripts/setup kernel`"
-        ) from error
-    complaint = done.stdout.strip().splitlines()
-    return (
-        f"exit code {done.returncode}: {complaint[-1] if complaint else 'no message'}"
-        if done.returncode
-        else ""
-    ), False
+def execute(
+    command: Sequence[str], timeout_s: float, begin: Callable[[Channel], None] | None = None
+) -> tuple[str, bool]:
+    """Run QEMU; its complaint (empty if none) and whether it had to be killed at the time limit.
+
+    `begin`: what it needs over its control channel before its guest runs.
+    """
+    deadline = time.monotonic() + timeout_s
+    fault = ""
+    with Channel(timeout_s) as channel:
+        try:
+            process = subprocess.Popen(
+                [*command, *channel.arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT, text=True, errors="replace", pass_fds=(channel.theirs,),
+            )  # fmt: skip
+        except OSError as error:
+            raise EnvironmentProblemError(
+                f"{command[0]}: {error.strerror}: run `scripts/setup kernel`"
+            ) from error
+        try:
+            channel.begin()
+            if begin:
+                begin(channel)
+        except EnvironmentProblemError as error:
+            fault = str(error)
+            process.kill()
+        try:
+            said, _ = process.communicate(timeout=max(0.0, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            return "", True
+        finally:
+            process.kill()
+            process.wait()
+    if process.returncode and not fault:
+        fault = f"exit code {process.returncode}"
+    lines = said.strip().splitlines() or ["no message"]
+    return f"{fault}: {lines[-1]}" if fault else "", False
