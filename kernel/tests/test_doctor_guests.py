@@ -66,7 +66,7 @@ def test_a_card_that_does_what_it_should_is_ok(guest: GuestResult) -> None:
     """All of it, pace and bad FCS measured."""
     found = document(guest, "card")
     card_states = states(found, "sim0")
-    assert len(card_states) == 12
+    assert len(card_states) == 13
     assert set(card_states.values()) == {"ok"}
     machine = states(found, "machine")
     for name in ("keepon", "keepon_native", "keepon_generic", "keepon_intel", "clock writers"):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from keepon.linux.doctor.asked import Card, Clock, Eee, Pause, Stamping
+from keepon.linux.doctor.asked import Card, Clock, Eee, Moderation, Pause, Stamping
 from keepon.linux.doctor.checks import Unseen
 from keepon.linux.doctor.tree import NET, Tree
 
@@ -33,6 +33,7 @@ SYNCHRONISED = Clock(37, unsynchronised=False)
 GOOD = Card(
     driver="keepon_intel", stamping=Stamping(0, 0b11, 0b11), pause=Pause(False, False, False),
     eee=Eee(False, False), features={"rx-all": False}, qdiscs=["mq", "pfifo_fast"], phc_ns=12,
+    moderation=Moderation(0, 0, False, 0, 0, False),
 )  # fmt: skip
 UNSEEN = Unseen("the kernel did not say")
 

@@ -17,7 +17,7 @@ from doctor_trees import GOOD, SYNCHRONISED, UNSEEN, Machine, good_machine
 from keepon.errors import ConfigError, EnvironmentProblemError, shell_word
 from keepon.linux import bind, survey
 from keepon.linux.doctor import cards, command, measured
-from keepon.linux.doctor.asked import Card, Clock, Eee, Pause, Stamping, ask
+from keepon.linux.doctor.asked import Card, Clock, Eee, Moderation, Pause, Stamping, ask
 from keepon.linux.doctor.checks import Check, Unseen
 from keepon.linux.doctor.tree import NET
 
@@ -50,6 +50,10 @@ def no_phc(filters: int = 0) -> Stamping:
 
 def its(**values: Any) -> Card:
     return replace(GOOD, **values)
+
+
+def moderated(*values: int) -> Card:
+    return its(driver="igb", moderation=Moderation(*values))
 
 
 def same(_: Machine) -> None:
@@ -112,6 +116,8 @@ CASES: list[tuple[str, Card, Change, str, str, str]] = [
      "placeholders as frames", "ethtool -K eth0 rx-all off"),
     ("EEE", its(eee=UNSEEN), same, "unknown", "did not say", ""),
     ("EEE", its(eee=None), same, "ok", "no Energy Efficient", ""),
+    ("EEE", its(eee=None, driver="igb"), same, "unknown", "off at the other end", ""),
+    ("EEE", its(eee=None, driver="veth"), i219, "ok", "no Energy Efficient", ""),
     ("EEE", its(eee=Eee(True, False)), same, "problem", "Ethernet is on:",
      "ethtool --set-eee eth0 eee off"),
     ("EEE", its(eee=Eee(True, True)), same, "problem", "on and in use", "ethtool --set-eee"),
@@ -121,6 +127,17 @@ CASES: list[tuple[str, Card, Change, str, str, str]] = [
      "ethtool -A eth0 autoneg off rx off tx off"),
     ("pause frames", its(pause=Pause(True, True, True)), same, "problem", "sent and obeyed",
      "ethtool -A eth0"),
+    ("moderation", its(moderation=UNSEEN), same, "unknown", "did not say", ""),
+    ("moderation", its(moderation=None), same, "ok", "what a Keepon link needs", ""),
+    ("moderation", its(moderation=None, driver="igb"), same, "unknown", "does not say", ""),
+    ("moderation", its(moderation=None, driver="veth"), i219, "ok", "no interrupts", ""),
+    ("moderation", its(driver="igb"), same, "ok", "not held back", ""),
+    ("moderation", moderated(3, 0, False, 0, 0, False), same, "note", "(rx-usecs 3, tx-usecs 0):",
+     "ethtool -C eth0 rx-usecs 0"),
+    ("moderation", moderated(50, 64, True, 50, 0, False), same, "note", "tx-usecs 50, adaptive):",
+     "ethtool -C eth0 adaptive-rx off rx-usecs 0 tx-usecs 0"),
+    # an interrupt for each frame, whatever the time is
+    ("moderation", moderated(50, 1, False, 0, 0, False), same, "ok", "not held back", ""),
     ("qdiscs", its(qdiscs=UNSEEN), same, "unknown", "did not say", ""),
     ("qdiscs", its(qdiscs=["mq", "etf", "etf"]), same, "problem", "etf holds back",
      "tc qdisc replace dev eth0 root pfifo_fast"),
@@ -253,6 +270,7 @@ def test_what_is_asked_of_nobody_is_unseen(name: str) -> None:
     """Of the real kernel, as when a card has just gone."""
     card = ask(name)
     answers = [card.driver, card.stamping, card.pause, card.eee, card.features, card.qdiscs]
+    answers.append(card.moderation)
     assert all(isinstance(answer, Unseen) for answer in answers)
     assert card.phc_ns is None
 

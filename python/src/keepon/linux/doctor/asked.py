@@ -27,7 +27,7 @@ from keepon.linux.link.netlink import (
     parse_attributes,
 )
 
-GDRVINFO, GPAUSEPARAM = 0x03, 0x12
+GDRVINFO, GCOALESCE, GPAUSEPARAM = 0x03, 0x0E, 0x12
 GFEATURES, GET_TS_INFO, GEEE = 0x3A, 0x41, 0x44
 SS_FEATURES = 4
 
@@ -73,6 +73,20 @@ class Eee:
 
 
 @dataclass(frozen=True)
+class Moderation:
+    """ETHTOOL_GCOALESCE: microseconds and frames after which a frame has its interrupt, and
+    whether the driver changes both by itself.
+    """
+
+    rx_us: int
+    rx_frames: int
+    rx_adaptive: bool
+    tx_us: int
+    tx_frames: int
+    tx_adaptive: bool
+
+
+@dataclass(frozen=True)
 class Card:
     """What a driver says; None: it does not have it.
 
@@ -90,6 +104,7 @@ class Card:
     features: dict[str, bool] | Unseen | None
     qdiscs: list[str] | Unseen
     phc_ns: int | Unseen | None
+    moderation: Moderation | Unseen | None
 
 
 @dataclass(frozen=True)
@@ -117,6 +132,7 @@ def ask(name: str) -> Card:
         _told(lambda: _features(name)),
         _qdiscs(name),
         _phc_ahead(Path(f"/dev/ptp{phc}")) if phc >= 0 else None,
+        _told(lambda: _moderation(name)),
     )
 
 
@@ -166,6 +182,12 @@ def _eee(name: str) -> Eee:
     answer = ethtool.call(name, struct.pack("=I36x", GEEE))
     active, enabled = struct.unpack("=16x2I16x", answer)
     return Eee(bool(enabled), bool(active))
+
+
+def _moderation(name: str) -> Moderation:
+    answer = ethtool.call(name, struct.pack("=I88x", GCOALESCE))
+    its = struct.unpack("=23I", answer)  # struct ethtool_coalesce
+    return Moderation(its[1], its[2], bool(its[10]), its[5], its[6], bool(its[11]))
 
 
 def _features(name: str) -> dict[str, bool]:

@@ -38,8 +38,9 @@ def checks(tree: Tree, name: str, card: asked.Card) -> list[Named]:
         ("PHC's time", lambda: phc_time(tree, name, card)),
         ("RX filters", lambda: filters(card)),
         ("bad frames", lambda: bad_frames(name, card)),
-        ("EEE", lambda: eee(name, card)),
+        ("EEE", lambda: eee(tree, name, card)),
         ("pause frames", lambda: pause(name, card)),
+        ("moderation", lambda: moderation(tree, name, card)),
         ("qdiscs", lambda: qdiscs(name, card)),
     ]
 
@@ -170,12 +171,18 @@ def bad_frames(name: str, card: asked.Card) -> Answer:
     return Answer(OK, "it can receive frames with a bad FCS (rx-all), and does not")
 
 
-def eee(name: str, card: asked.Card) -> Answer:
+def eee(tree: Tree, name: str, card: asked.Card) -> Answer:
     """Does the link sleep?"""
     if isinstance(card.eee, Unseen):
         return unseen(card.eee)
-    if card.eee is None:
-        return Answer(OK, "its driver has no Energy Efficient Ethernet")
+    if card.eee is None and (lends(card) or has_no_ring(tree, name, card)):
+        return Answer(OK, "it has no Energy Efficient Ethernet")
+    if card.eee is None:  # its PHY may negotiate it all the same
+        return Answer(
+            UNKNOWN,
+            "its driver does not say whether Energy Efficient Ethernet is on; it is off if it is"
+            " off at the other end of the cable",
+        )
     if card.eee.enabled:
         both = "on and in use" if card.eee.active else "on"
         return Answer(
@@ -201,6 +208,35 @@ def pause(name: str, card: asked.Card) -> Answer:
             f"ethtool -A {shell_word(name)} autoneg off rx off tx off",
         )
     return Answer(OK, "pause frames are off")
+
+
+def moderation(tree: Tree, name: str, card: asked.Card) -> Answer:
+    """Does the card hold interrupts back?"""
+    its = card.moderation
+    if isinstance(its, Unseen):
+        return unseen(its)
+    if lends(card):
+        return Answer(OK, "its driver does what a Keepon link needs")
+    if its is None and has_no_ring(tree, name, card):
+        return Answer(OK, "it has no interrupts to hold back")
+    if its is None:
+        return Answer(UNKNOWN, "its driver does not say whether it holds interrupts back")
+    off = {
+        "adaptive-rx off": its.rx_adaptive,
+        "adaptive-tx off": its.tx_adaptive,
+        "rx-usecs 0": its.rx_us > 0 and its.rx_frames != 1,
+        "tx-usecs 0": its.tx_us > 0 and its.tx_frames != 1,
+    }
+    words = " ".join(word for word, on in off.items() if on)
+    if not words:
+        return Answer(OK, "interrupts are not held back")
+    return Answer(
+        NOTE,
+        f"interrupts are held back (rx-usecs {its.rx_us}, tx-usecs {its.tx_us}"
+        f"{', adaptive' if its.rx_adaptive or its.tx_adaptive else ''}): programs see frames and"
+        " stamps later",
+        f"ethtool -C {shell_word(name)} {words}",
+    )
 
 
 def qdiscs(name: str, card: asked.Card) -> Answer:
