@@ -39,6 +39,7 @@ from keepon.model import document_schemas
 
 ROOT = Path(__file__).parents[2]
 CPU = "sys/devices/system/cpu"
+OPTIONS = "isolcpus=managed_irq,domain,3 nohz_full=3 rcu_nocbs=3 irqaffinity=0-2"
 GRUB = 'GRUB_DEFAULT=0\nGRUB_CMDLINE_LINUX="quiet"\n'
 UNSET = Clock(37, unsynchronised=True)
 
@@ -147,6 +148,17 @@ def phc2sys(machine: Machine, *words: str) -> None:
     machine.process(400, "phc2sys", words=words or ("-a", "-r"))
 
 
+def threads(machine: Machine, even: str = "0,2", odd: str = "1,3") -> None:
+    for number in range(4):
+        place = f"{CPU}/cpu{number}/topology/thread_siblings_list"
+        machine.write(place, odd if number % 2 else even)
+
+
+def interrupt(machine: Machine, number: int, allowed: str, effective: str) -> None:
+    machine.write(f"proc/irq/{number}/smp_affinity_list", allowed)
+    machine.write(f"proc/irq/{number}/effective_affinity_list", effective)
+
+
 def hidden(machine: Machine) -> None:
     machine.remove("proc/1/comm")
 
@@ -219,12 +231,29 @@ CASES: list[tuple[str, Change, str, str, str]] = [
     ("CPU governor", lambda m: m.remove(f"{CPU}/online"), "unknown", "which CPUs", ""),
     ("CPU governor", lambda m: m.write(f"{CPU}/online", "0-x"), "unknown", "not understood", ""),
     ("isolated CPUs", lambda m: (m.write(f"{CPU}/isolated"), m.write("etc/default/grub", GRUB)),
-     "note", "isolcpus=managed_irq,domain,3 nohz_full=3 rcu_nocbs=3 from the next boot",
-     "isolcpus=managed_irq,domain,3 nohz_full=3 rcu_nocbs=3 /' /etc/default/grub"),
+     "note", "isolcpus=managed_irq,domain,3 nohz_full=3 rcu_nocbs=3 irqaffinity=0-2 from",
+     "isolcpus=managed_irq,domain,3 nohz_full=3 rcu_nocbs=3 irqaffinity=0-2 /' /etc/default/grub"),
     ("isolated CPUs", lambda m: m.write(f"{CPU}/isolated"), "note", "from the next boot", ""),
     ("isolated CPUs", lambda m: (m.write(f"{CPU}/isolated"),
                                  m.write("etc/default/grub", GRUB.replace("quiet", "isolcpus=3"))),
      "note", "none yet: the next boot isolates those that /etc/default/grub names", ""),
+    # two threads to a core: 1 and 3, 0 and 2
+    ("isolated CPUs", lambda m: (m.write(f"{CPU}/isolated"), threads(m),
+                                 m.write("etc/default/grub", GRUB)),
+     "note", "domain,1,3 nohz_full=1,3 rcu_nocbs=1,3 irqaffinity=0,2 from", "irqaffinity=0,2 /'"),
+    ("isolated CPUs", threads, "note", "CPU 3, which shares a core with CPU 1",
+     "echo 0 > /sys/devices/system/cpu/cpu1/online"),
+    ("isolated CPUs", lambda m: (threads(m), m.write(f"{CPU}/isolated", "1,3")), "ok", "1,3", ""),
+    ("isolated CPUs", lambda m: (m.write(f"{CPU}/isolated"), m.write(f"{CPU}/online", "0-1"),
+                                 threads(m, "0-1", "0-1")),
+     "note", "none, with one core", ""),
+    ("isolated CPUs", lambda m: [interrupt(m, n, "0-3", "3") for n in (31, 30)], "note",
+     "interrupts 30-31 go to CPU 3; the kernel's irqaffinity=0-2",
+     "for n in 30 31; do echo 0-2 > /proc/irq/$n/smp_affinity_list; done"),
+    ("isolated CPUs", lambda m: interrupt(m, 30, "0-3", "3"), "note", "interrupt 30 goes to", "30"),
+    ("isolated CPUs", lambda m: interrupt(m, 30, "0-3", "2"), "ok", "CPU 3", ""),
+    # put there by the user, or by the kernel for a queue of that CPU
+    ("isolated CPUs", lambda m: interrupt(m, 30, "3", "3"), "ok", "CPU 3", ""),
     ("isolated CPUs", lambda m: (m.write(f"{CPU}/isolated"),
                                  m.write("etc/default/grub", f"# isolcpus=1\n{GRUB}")),
      "note", "from the next boot", "update-grub"),
@@ -232,7 +261,7 @@ CASES: list[tuple[str, Change, str, str, str]] = [
      "note", "none", "/boot/firmware/cmdline.txt"),
     ("isolated CPUs", lambda m: m.write(f"{CPU}/isolated", "0-3"), "problem", "all are", ""),
     ("isolated CPUs", lambda m: (m.write(f"{CPU}/isolated"), m.write(f"{CPU}/online", "0")),
-     "note", "with one CPU", ""),
+     "note", "with one core", ""),
     ("isolated CPUs", lambda m: m.remove(f"{CPU}/isolated"), "unknown", "does not say", ""),
 ]  # fmt: skip
 
@@ -286,10 +315,10 @@ def below(machine: Machine, remedy: str) -> str:
 
 MENDED: list[tuple[str, Change, str, str]] = [
     ("isolated CPUs", lambda m: m.write("etc/default/grub", GRUB), "etc/default/grub",
-     GRUB.replace('"quiet"', '"isolcpus=managed_irq,domain,3 nohz_full=3 rcu_nocbs=3 quiet"')),
+     GRUB.replace('"quiet"', f'"{OPTIONS} quiet"')),
     ("isolated CPUs", lambda m: m.write("boot/firmware/cmdline.txt", "console=tty1 rootwait"),
      "boot/firmware/cmdline.txt",
-     "console=tty1 rootwait isolcpus=managed_irq,domain,3 nohz_full=3 rcu_nocbs=3\n"),
+     f"console=tty1 rootwait {OPTIONS}\n"),
     ("CPU governor", lambda m: governors(m, "powersave", "acpi-cpufreq"),
      f"{CPU}/cpu3/cpufreq/scaling_governor", "performance\n"),
 ]  # fmt: skip

@@ -21,7 +21,7 @@ from keepon.linux.doctor.checks import (
     as_root,
     unseen,
 )
-from keepon.linux.doctor.tree import Process, Tree
+from keepon.linux.doctor.tree import Process, Tree, cpu_list, listed
 
 CPU = "sys/devices/system/cpu"
 SETTERS = ("systemd-timesyncd", "chronyd", "ntpd", "openntpd")
@@ -193,16 +193,62 @@ def isolated(tree: Tree) -> Answer:
     if text and text == tree.text(f"{CPU}/online"):
         return Answer(PROBLEM, f"all are isolated ({text}): none is left for other work")
     if text:
-        return Answer(OK, f"CPU {text}")
-    if len(cpus) == 1:
-        return Answer(NOTE, "none, with one CPU: all others' work is done on it")
-    last = cpus[-1]
+        return _shared(tree, text, cpus)
+    last = _threads(tree, cpus[-1])
+    others = [cpu for cpu in cpus if cpu not in last]
+    if not others:
+        return Answer(NOTE, "none, with one core: all others' work is done on it")
     for file in (*PI_LINES, GRUB):
         if "isolcpus=" in _without_comments(tree.text(file) or ""):
             return Answer(NOTE, f"none yet: the next boot isolates those that /{file} names")
-    options = f"isolcpus=managed_irq,domain,{last} nohz_full={last} rcu_nocbs={last}"
+    mine, theirs = listed(last), listed(others)
+    options = (
+        f"isolcpus=managed_irq,domain,{mine} nohz_full={mine} rcu_nocbs={mine} irqaffinity={theirs}"
+    )
     found = f"none: others' work makes senders late; {options} from the next boot on would end it"
     return Answer(NOTE, found, _for_next_boot(tree, options))
+
+
+def _threads(tree: Tree, cpu: int) -> list[int]:
+    """CPUs of the same core, with this one."""
+    return cpu_list(tree.text(f"{CPU}/cpu{cpu}/topology/thread_siblings_list") or str(cpu))
+
+
+def _shared(tree: Tree, text: str, cpus: list[int]) -> Answer:
+    """What isolated CPUs share with others: their core, and interrupts."""
+    isolated = set(cpu_list(text)) & set(cpus)
+    siblings = {cpu for one in isolated for cpu in _threads(tree, one)} - isolated
+    if siblings:
+        return Answer(
+            NOTE,
+            f"CPU {text}, which shares a core with CPU {listed(siblings)}, whose work slows it;"
+            " until the next boot the command takes that offline",
+            "; ".join(f"echo 0 > /{CPU}/cpu{cpu}/online" for cpu in sorted(siblings)),
+        )
+    to = {number: _goes_to(tree, number, isolated) for number in tree.names("proc/irq")}
+    disturbing = sorted(int(number) for number, there in to.items() if there)
+    if disturbing:
+        many, others = len(disturbing) > 1, listed(set(cpus) - isolated)
+        return Answer(
+            NOTE,
+            f"CPU {text}, but interrupt{'s' * many} {listed(disturbing)} {'go' if many else 'goes'}"
+            f" to CPU {listed(set().union(*to.values()))}; the kernel's irqaffinity={others} keeps"
+            " them off from the next boot on",
+            f"for n in {' '.join(map(str, disturbing))}; do echo {others} >"
+            " /proc/irq/$n/smp_affinity_list; done",
+        )
+    return Answer(OK, f"CPU {text}")
+
+
+def _goes_to(tree: Tree, number: str, isolated: set[int]) -> set[int]:
+    """Isolated CPUs that an interrupt goes to; none if it may go to no other CPU, for then the
+    user, or the kernel for a queue of that CPU, has put it there.
+    """
+    allowed, effective = (
+        set(cpu_list(tree.text(f"proc/irq/{number}/{file}_list") or ""))
+        for file in ("smp_affinity", "effective_affinity")
+    )
+    return set() if allowed <= isolated else effective & isolated
 
 
 def _without_comments(text: str) -> str:

@@ -10,6 +10,7 @@ import errno
 import gzip
 import re
 import zlib
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -179,3 +180,18 @@ def cpu_list(text: str) -> list[int]:
         first, _, last = part.partition("-")
         found += range(int(first), int(last or first) + 1)
     return found
+
+
+def listed(cpus: Iterable[int]) -> str:
+    """A list of CPUs as the kernel reads it.
+
+    >>> listed([0, 2, 3, 4])
+    '0,2-4'
+    """
+    parts: list[list[int]] = []
+    for cpu in sorted(cpus):
+        if parts and parts[-1][-1] == cpu - 1:
+            parts[-1].append(cpu)
+        else:
+            parts.append([cpu])
+    return ",".join(str(one[0]) + f"-{one[-1]}" * (len(one) > 1) for one in parts)
