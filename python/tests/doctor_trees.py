@@ -56,8 +56,11 @@ class Machine:
     def remove(self, name: str) -> None:
         (self.root / name).unlink()
 
-    def process(self, number: int, name: str, unit: str = "", words: tuple[str, ...] = ()) -> None:
+    def process(
+        self, number: int, name: str, unit: str = "", words: tuple[str, ...] = (), parent: int = 1
+    ) -> None:
         self.write(f"proc/{number}/comm", name[:15])
+        self.write(f"proc/{number}/stat", f"{number} ({name[:15]}) S {parent} 0 0 0")
         self.write(f"proc/{number}/cgroup", f"0::/system.slice/{unit}" if unit else "0::/")
         line = b"\0".join(word.encode() for word in (name, *words)) + b"\0"
         self.write(f"proc/{number}/cmdline", line)

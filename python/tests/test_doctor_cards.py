@@ -64,6 +64,11 @@ def down(machine: Machine) -> None:
     machine.write(f"{ETH0}/flags", "0x1002")
 
 
+def ntp_and_ptp(machine: Machine) -> None:
+    machine.process(7, "ptp4l", words=("-i", "eth0"))
+    machine.process(8, "chronyd")
+
+
 def without_a_bus(machine: Machine) -> None:
     """An interface that is no card: its folder has no link to a device."""
     for name in ("driver", "vendor", "device"):
@@ -105,6 +110,7 @@ CASES: list[tuple[str, Card, Change, str, str, str]] = [
      "ptp4l -i eth0 -m & phc2sys"),
     ("PHC's time", its(phc_ns=-37 * 10**9), lambda m: m.process(7, "ptp4l"), "problem",
      "-37.000 s from CLOCK_TAI", "ptp4l -i eth0"),
+    ("PHC's time", its(phc_ns=-37 * 10**9), ntp_and_ptp, "problem", "chronyd sets that", ""),
     ("RX filters", its(stamping=UNSEEN), same, "unknown", "did not say", ""),
     ("RX filters", its(stamping=no_phc(1)), same, "note", "none is stamped by hardware", ""),
     ("RX filters", its(stamping=Stamping(0, 3, 1 << 12)), same, "ok", "frames of PTP", ""),

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from keepon.errors import shell_word
-from keepon.linux.doctor import asked
+from keepon.linux.doctor import asked, setters
 from keepon.linux.doctor.cards import GENERIC, LENDING, NO, known
 from keepon.linux.doctor.checks import (
     NOTE,
@@ -137,6 +137,10 @@ def phc_time(tree: Tree, name: str, card: asked.Card) -> Answer:
         return Answer(OK, "it is CLOCK_TAI within a millisecond")
     remedy = f"ptp4l -i {shell_word(name)} -m & phc2sys -a -r -m"
     found = f"it is not synchronised: {ahead_ns / 1e9:+.3f} s from CLOCK_TAI"
+    by_ntp = [each.name for each in tree.running(*setters.NTP) or [] if setters.sets(tree, each)]
+    if by_ntp:  # a phc2sys -a -r would be the second one that sets the system's clock
+        found += f"; {by_ntp[0]} sets that, so let it take the PHC's time, or the PHC follow it"
+        remedy = ""
     return Answer(PROBLEM if tree.setting_clocks() else NOTE, found, remedy)
 
 

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-import getopt
 import re
 from collections.abc import Callable
 
 from keepon.errors import shell_word
+from keepon.linux.doctor import setters
 from keepon.linux.doctor.asked import Clock
 from keepon.linux.doctor.checks import (
     MACHINE,
@@ -24,8 +24,6 @@ from keepon.linux.doctor.checks import (
 from keepon.linux.doctor.tree import Process, Tree, cpu_list, listed
 
 CPU = "sys/devices/system/cpu"
-SETTERS = ("systemd-timesyncd", "chronyd", "ntpd", "openntpd")
-"""Programs that set the system's clock by the network, beside linuxptp."""
 DYNAMIC = ("intel_pstate", "amd-pstate", "amd-pstate-epp")
 """Drivers whose governor powersave is not the lowest frequency."""
 TAI_S = 37
@@ -35,13 +33,11 @@ SET_TAI = (
 )
 """adjtimex(2) with ADJ_TAI."""
 HIDDEN = Answer(UNKNOWN, "only root can see which programs run", as_root(MACHINE))
-PHC2SYS_OPTIONS = "arc:d:f:s:E:P:I:S:F:R:N:O:L:M:i:u:wn:xz:l:t:mqvh"
-"""Of phc2sys(8); a name and a colon: with a value."""
 PI_LINES = ("boot/firmware/cmdline.txt", "boot/cmdline.txt")
 """The kernel's command line on a Raspberry Pi."""
 GRUB = "etc/default/grub"
 OWN_UNIT = re.compile("timesyncd|chrony|ntp")
-"""Units that are there for a program of SETTERS. Another one, such as ssh.service, may only be
+"""Units that are there for a program of setters.NTP. Another one, such as ssh.service, may only be
 where somebody has started it from, and must not be stopped.
 """
 
@@ -59,28 +55,6 @@ def checks(
     ]
 
 
-def words(tree: Tree, process: Process) -> list[str]:
-    """Its command line."""
-    return (tree.text(f"proc/{process.number}/cmdline") or "").split("\0")
-
-
-def _options(tree: Tree, process: Process) -> dict[str, str]:
-    """Options of a phc2sys of one letter, with their values."""
-    short = [word for word in words(tree, process)[1:] if not word.startswith("--")]
-    try:
-        return dict(getopt.gnu_getopt(short, PHC2SYS_OPTIONS)[0])
-    except getopt.GetoptError:  # of a phc2sys that has others
-        return {}
-
-
-def _follows(tree: Tree, process: Process) -> bool:
-    """Does this phc2sys set the system's clock? With -a only if -r is said, too."""
-    given = _options(tree, process)
-    if "-a" in given:
-        return "-r" in given
-    return given.get("-s") != "CLOCK_REALTIME" and given.get("-c", "") in ("", "CLOCK_REALTIME")
-
-
 def stop(processes: list[Process]) -> str:
     """The command that ends them, for good where systemd has started them."""
     return " && ".join(
@@ -93,19 +67,23 @@ def stop(processes: list[Process]) -> str:
 
 def clock_writers(tree: Tree) -> Answer:
     """Is there more than one that sets the system's clock?"""
-    setters, followers = tree.running(*SETTERS), tree.running("phc2sys")
-    if setters is None or followers is None:
+    found = setters.running(tree)
+    if found is None:
         return HIDDEN
-    followers = [each for each in followers if _follows(tree, each)]
-    told = " and ".join(each.name for each in (*setters, *followers))
-    if len(setters) + len(followers) > 1:
-        spared = setters if followers else setters[1:]
-        return Answer(PROBLEM, f"{told} set the same clock", stop(spared or followers[1:]))
-    if setters:
+    ours = found.certain + found.either
+    told = " and ".join(each.name for each in ours)
+    if len(found.certain) > 1:
+        told = " and ".join(each.name for each in found.certain)
+        by_ntp = [each for each in found.certain if each.name in setters.NTP]
+        spared = by_ntp[1:] if len(by_ntp) == len(found.certain) else by_ntp
+        return Answer(PROBLEM, f"{told} set the same clock", stop(spared or found.certain[1:]))
+    if len(ours) > 1:
         return Answer(
-            NOTE, f"{told} sets the system's clock: end it before phc2sys begins", stop(setters)
+            UNKNOWN,
+            f"{told}: phc2sys -r -r sets the system's clock, too, while ptp4l follows another"
+            " clock, and does not while the network follows this one",
         )
-    return Answer(OK, f"{told or 'nobody'} sets the system's clock")
+    return Answer(OK, f"{told} alone sets the system's clock" if told else "nobody sets it")
 
 
 def system_clock(
@@ -116,11 +94,11 @@ def system_clock(
         return unseen(clock.unsynchronised)
     if not clock.unsynchronised:
         return Answer(OK, "it is synchronised, says who sets it")
-    running = tree.running(*SETTERS, "phc2sys")
-    if running is None:
+    found = setters.running(tree)
+    if found is None:
         return HIDDEN
-    if running:
-        first = running[0]
+    if found.certain:
+        first = found.certain[0]
         unit = shell_word(first.unit)
         shown = f"journalctl -u {unit} -n 20" if first.unit else f"ps -fp {first.number}"
         return Answer(PROBLEM, f"it is not synchronised, though {first.name} runs", shown)
@@ -138,11 +116,11 @@ def system_clock(
 
 def tai_offset(tree: Tree, clock: Clock) -> Answer:
     """Does CLOCK_TAI, in which txtimes are, mean what the clocks of the network mean?"""
-    followers = tree.running("phc2sys")
-    if followers is None:
+    found = setters.running(tree)
+    if found is None:
         return HIDDEN
-    followers = [each for each in followers if _follows(tree, each)]
-    as_it_is = [each for each in followers if _options(tree, each).get("-O") == "0"]
+    followers = [each for each in found.certain if each.name == "phc2sys"]
+    as_it_is = [each for each in followers if setters.given(tree, each).values("-O")[-1:] == ["0"]]
     if as_it_is and clock.tai_s:
         return Answer(
             PROBLEM,

@@ -23,12 +23,13 @@ ETHERNET_TYPE = "1"
 @dataclass(frozen=True)
 class Process:
     """One that runs: number, name (in `running` as it was asked for, else as the kernel cuts it),
-    and its systemd unit, if it has one.
+    its systemd unit, if it has one, and the number of its parent.
     """
 
     number: int
     name: str
     unit: str
+    parent: int = 0
 
 
 @dataclass(frozen=True)
@@ -107,20 +108,30 @@ class Tree:
             try:
                 comm = self.text(f"proc/{name}/comm") if name.isdecimal() else None
                 group = self.text(f"proc/{name}/cgroup") or "" if comm is not None else ""
+                stat = self.text(f"proc/{name}/stat") or "" if comm is not None else ""
             except ProcessLookupError:  # it has ended meanwhile
                 continue
             if comm is not None:
                 unit = re.search(r"([\w@.\\-]+\.service)$", group, re.MULTILINE)
-                found.append(Process(int(name), comm, unit[1] if unit else ""))
+                after_name = stat.rpartition(")")[2].split()  # state, parent, ...
+                parent = int(after_name[1]) if after_name else 0
+                found.append(Process(int(name), comm, unit[1] if unit else "", parent))
         return found
 
     def running(self, *names: str) -> list[Process] | None:
-        """Processes of these names; None: cannot be seen."""
+        """Programs of these names; None: cannot be seen. One that a program of the same name has
+        started is part of it: chronyd -F 1 and openntpd have such.
+        """
         whole = {name[:COMM_LENGTH]: name for name in names}
         found = self.processes()
         if found is None:
             return None
-        return [replace(each, name=whole[each.name]) for each in found if each.name in whole]
+        named = {each.number: each for each in found if each.name in whole}
+        return [
+            replace(each, name=whole[each.name])
+            for each in named.values()
+            if each.parent not in named or named[each.parent].name != each.name
+        ]
 
     def setting_clocks(self) -> bool:
         """Does linuxptp run here?"""

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which running programs set the system's clock, as their command lines and files say."""
+
+from __future__ import annotations
+
+import getopt
+from dataclasses import dataclass, field
+
+from keepon.linux.doctor.tree import Process, Tree
+
+NTP = ("systemd-timesyncd", "chronyd", "ntpd", "openntpd", "ntp-daemon")
+"""They set it by NTP, or by what a reference clock hands them; ntp-daemon is ntpd-rs."""
+SYSTEM_CLOCK = "CLOCK_REALTIME"
+FOR_OTHERS = ("ntpshm", "refclock_sock")
+"""Servos of linuxptp that set nothing: they hand what they measured to an NTP program."""
+OPTIONS = {
+    "chronyd": "46df:F:hl:L:mnpP:qQrRst:u:Uvx",
+    "phc2sys": "arC:c:d:f:s:E:P:I:S:F:R:N:O:L:M:i:u:wn:xz:l:t:mqvh",
+    "ptp4l": "AEP246HSLf:i:p:sl:mqvh",
+}
+"""Of chronyd(8), phc2sys(8) and ptp4l(8); a letter and a colon: with a value."""
+RENAMED = {"masterOnly": "serverOnly", "slaveOnly": "clientOnly"}
+"""Names of linuxptp before version 4."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a program was started with.
+
+    Attributes:
+        letters: options of one letter with their values, in their order.
+        settings: linuxptp's settings: of its file, and of the command line, which go first.
+    """
+
+    letters: list[tuple[str, str]]
+    settings: dict[str, str] = field(default_factory=dict)
+
+    def has(self, letter: str) -> bool:
+        return any(name == letter for name, _ in self.letters)
+
+    def values(self, *letters: str) -> list[str]:
+        return [value for name, value in self.letters if name in letters]
+
+    def on(self, setting: str) -> bool:
+        return self.settings.get(setting) == "1"
+
+
+@dataclass(frozen=True)
+class Setters:
+    """Programs that set the clock.
+
+    Attributes:
+        certain: they do.
+        either: phc2sys -a -r -r: the system's clock follows the PHC or the PHC the system's clock,
+            by what ptp4l has become.
+    """
+
+    certain: list[Process]
+    either: list[Process]
+
+
+def running(tree: Tree) -> Setters | None:
+    """None: it cannot be seen which programs run."""
+    found = tree.running(*NTP, "phc2sys", "ptp4l")
+    if found is None:
+        return None
+    setting = {each: sets(tree, each) for each in found}
+    return Setters(
+        [each for each, does in setting.items() if does],
+        [each for each, does in setting.items() if does is None],
+    )
+
+
+def given(tree: Tree, process: Process) -> Given:
+    """What it was started with; nothing of a version that has other options."""
+    words = iter((tree.text(f"proc/{process.number}/cmdline") or "").split("\0")[1:])
+    short, long = [], {}
+    for word in words:
+        if word.startswith("--"):
+            name, equals, value = word.removeprefix("--").partition("=")
+            long[name] = value if equals else next(words, "")
+        else:
+            short.append(word)
+    try:
+        letters = getopt.gnu_getopt(short, OPTIONS[process.name])[0]
+    except getopt.GetoptError:
+        letters = []
+    all_given = dict(long)
+    if process.name != "chronyd":
+        files = [value for name, value in letters if name == "-f"]
+        all_given = (_global(tree, process, files[-1]) if files else {}) | long
+    return Given(letters, {RENAMED.get(name, name): value for name, value in all_given.items()})
+
+
+def _global(tree: Tree, process: Process, file: str) -> dict[str, str]:
+    """The section that is for all ports."""
+    place = file.lstrip("/") if file.startswith("/") else f"proc/{process.number}/cwd/{file}"
+    found: dict[str, str] = {}
+    section = ""
+    for line in (tree.text(place) or "").splitlines():
+        name, *value = line.split(None, 1)[:2] or ["#"]
+        if name.startswith("["):
+            section = name.lower()
+        elif section == "[global]" and value:
+            found[name] = value[0].strip()
+    return found
+
+
+def sets(tree: Tree, process: Process) -> bool | None:
+    """Does it set the system's clock? None: only while ptp4l follows another clock."""
+    if process.name not in OPTIONS:
+        return True
+    its = given(tree, process)
+    if process.name == "chronyd":
+        return not any(map(its.has, ("-x", "-Q", "-p")))
+    servo = its.values("-E")[-1:] or [its.settings.get("clock_servo", "")]
+    if its.on("free_running") or (servo[0] in FOR_OTHERS):
+        return False
+    if process.name == "ptp4l":
+        stamps = [name for name, _ in its.letters if name in ("-H", "-S", "-L")][-1:]
+        software = stamps == ["-S"] or (
+            not stamps and its.settings.get("time_stamping") == "software"
+        )
+        return software and not its.on("serverOnly")
+    if its.has("-a"):
+        return _by_roles(tree, its)
+    sinks = its.values("-c") or [SYSTEM_CLOCK]
+    return SYSTEM_CLOCK in sinks and SYSTEM_CLOCK not in its.values("-s", "-i")
+
+
+def _by_roles(tree: Tree, its: Given) -> bool | None:
+    """Of phc2sys -a: with -r it sets the system's clock, with two it may follow it instead."""
+    if not its.has("-r") or its.values("-C")[-1:] not in ([], [SYSTEM_CLOCK]):
+        return False
+    if len(its.values("-r")) == 1:
+        return True
+    roles = [given(tree, each) for each in tree.running("ptp4l") or []]
+    if any(each.has("-s") or each.on("clientOnly") for each in roles):
+        return True
+    return False if roles and all(each.on("serverOnly") for each in roles) else None
