@@ -74,7 +74,7 @@ os.setresuid(65534, 65534, 65534)
 sys.argv = ["doctor", "sim0", "--json"]
 runpy.run_module("keepon.linux.doctor", run_name="__main__")' > /out/anybody.json
 run "nothing was changed" is_up sim0
-number=$(ethtool -T sim0 | sed -n 's/^PTP Hardware Clock: //p')
+number=$(phc sim0)
 "$PYTHON" -S -c 'import os, sys, time
 time.clock_settime((~os.open(sys.argv[1], os.O_RDWR) << 3) | 3, 0)' "/dev/ptp$number"
 doctor sim0 --json > /out/unset.json

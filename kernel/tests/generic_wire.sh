@@ -34,10 +34,7 @@ sleep 0.5
 ethtool -S rt0 > /out/before.txt
 phc2sys -s rt0 -O 0 -m > /out/phc2sys.txt 2>&1 &
 sleep 2.5
-phc_of() {
-	ethtool -T "$1" | sed -n 's/.*Hardware Clock: //p'
-}
-ptp_probe compare "$(phc_of sim0)" "$(phc_of rt0)" 50 10000 > /out/offsets.txt &
+ptp_probe compare "$(phc sim0)" "$(phc rt0)" 50 10000 > /out/offsets.txt &
 ping -q -c 20 -i 0.02 -s 18 10.0.0.2 | sed -n 's/.* \([0-9]*\) packets received.*/\1/p' \
 	> /out/echoes.txt &
 run "the talker" keepon-talk rt0 --period 2ms --offset 64 --advance 40ms --count "$FRAMES" \

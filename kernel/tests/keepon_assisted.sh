@@ -7,7 +7,7 @@ echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6
 wire 100000000
 run "a link" upper
 wait_until 2 is_running rt0
-phc=/dev/ptp$(ethtool -T rt0 | sed -n 's/.*Hardware Clock: //p')
+phc=/dev/ptp$(phc rt0)
 classes="num_tc 2 map 0 1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 queues 1@0 1@1"
 gates="base-time 0 sched-entry S 01 1000000 sched-entry S 00 400000 sched-entry S 02 2000000 sched-entry S 00 600000"
 

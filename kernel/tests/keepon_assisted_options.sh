@@ -7,7 +7,7 @@ echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6
 wire 100000000 ppb=0
 run "a link" upper class 0 late relaxed slots all
 wait_until 2 is_running rt0
-phc=/dev/ptp$(ethtool -T rt0 | sed -n 's/.*Hardware Clock: //p')
+phc=/dev/ptp$(phc rt0)
 window="sched-entry S 01 1000000 sched-entry S 00 3000000"
 open="sched-entry S 01 1000000000"
 

@@ -9,7 +9,7 @@ echo 0 >/proc/sys/net/core/message_cost # every sentence, however many
 wire 100000000
 run "a link" upper
 wait_until 2 is_running rt0
-phc=/dev/ptp$(ethtool -T rt0 | sed -n 's/.*Hardware Clock: //p')
+phc=/dev/ptp$(phc rt0)
 
 # mqprio HANDLE WORDS ...: four classes of a queue each
 mqprio() {

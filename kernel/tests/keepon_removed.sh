@@ -14,7 +14,7 @@ for round in 1 2 3; do
 	run "round $round: a list to come" tc qdisc replace dev rt0 parent root handle 100: taprio num_tc 2 \
 		map 0 1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 queues 1@0 1@1 base-time "$(($(date +%s) + 1000))000000000" \
 		sched-entry S 01 500000 sched-entry S 02 500000 flags 0x2
-	clock=/dev/ptp$(ethtool -T rt0 | sed -n 's/.*PTP Hardware Clock: //p')
+	clock=/dev/ptp$(phc rt0)
 	echo >$trace/trace
 	# shellcheck disable=SC2086 # a list
 	phc_ctl -- "$clock" $steps >/dev/null 2>&1 &

@@ -12,7 +12,7 @@ echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6
 wire "$RATE_BPS"
 run "a link" upper
 wait_until 2 is_running rt0
-phc=/dev/ptp$(ethtool -T rt0 | sed -n 's/.*Hardware Clock: //p')
+phc=/dev/ptp$(phc rt0)
 priorities="map 0 1 2 3 0 0 0 0 0 0 0 0 0 0 0 0"
 
 # gates BASE CYCLE EXTENSION ENTRY ...

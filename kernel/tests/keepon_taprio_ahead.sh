@@ -9,7 +9,7 @@ wire 1000000000
 run "a link" upper
 wait_until 2 is_running rt0
 ip neigh add 10.0.0.2 lladdr 02:00:00:00:00:02 dev rt0
-phc=/dev/ptp$(ethtool -T rt0 | sed -n 's/.*Hardware Clock: //p')
+phc=/dev/ptp$(phc rt0)
 cycle=200000000
 
 # gates WORDS ...: instead of what there is. An echo has priority 0, which is class 1.

@@ -82,7 +82,7 @@ anew() {
 	run "one of $1 slots is trimmed" upper slot_bytes 1230 partition "$1" class 0-15 slots "1-$(($1 - 1))" \
 		trim reserved
 	wait_until 2 is_running rt0
-	phc=/dev/ptp$(ethtool -T rt0 | sed -n 's/.*Hardware Clock: //p')
+	phc=/dev/ptp$(phc rt0)
 }
 # whole MS: that much ahead, a whole number of 200 us
 whole() {

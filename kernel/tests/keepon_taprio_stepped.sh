@@ -10,7 +10,7 @@ echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6
 wire 100000000
 run "a link" upper
 wait_until 2 is_running rt0
-phc=/dev/ptp$(ethtool -T rt0 | sed -n 's/.*Hardware Clock: //p')
+phc=/dev/ptp$(phc rt0)
 cycle=200000000
 step_s=3600
 

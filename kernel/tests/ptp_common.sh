@@ -2,16 +2,11 @@
 # shellcheck shell=sh
 # What the ptp_*.sh tests share; after /lib/keepon/common.sh: `. /lib/keepon/ptp.sh`.
 #
-#   phc DEVICE             number of the PTP hardware clock of a device
-#   far_phc DEVICE         of one in namespace b
+#   far_phc DEVICE         as phc, of a device in namespace b
 #   settings FILE [LINES]  ptp4l's configuration: gPTP, and these lines
 
-phc() {
-	ethtool -T "$1" | sed -n 's/^PTP Hardware Clock: //p'
-}
-
 far_phc() {
-	in_b ethtool -T "$1" | sed -n 's/^PTP Hardware Clock: //p'
+	phc "$1" b
 }
 
 # linuxptp's gPTP.cfg with these differences. Servo: gentler than its default and fed more often, since receive stamps of a

@@ -6,7 +6,7 @@
 wire 10000000
 upper slot_bytes 1318
 wait_until 2 is_running rt0
-clock=/dev/ptp$(ethtool -T rt0 | sed -n 's/.*Hardware Clock: //p')
+clock=/dev/ptp$(phc rt0)
 cd /lib/selftests/ptp || exit 1
 
 # testptp PATTERN TEXT OPTIONS ...: what it prints; its exit code says nothing of what the kernel answered

@@ -25,9 +25,10 @@ from keepon.errors import (
     EXIT_MET,
     ConfigError,
 )
-from keepon.export import commands, exported
+from keepon.export import commands, exported, shell
 from keepon.export.exported import Planned
 from keepon.linux import ptpconfig
+from keepon.linux.apply import steps
 from keepon.linux.link import options
 from keepon.linux.link.slots import list_text, slots_of_classes
 from keepon.linux.queues import queues_of
@@ -527,6 +528,16 @@ def test_clocks_are_set_as_the_plan_has_it(habitat: Planned) -> None:
     assert not any(name.endswith(".cfg") for name in ideal.files)
     assert any('sync.mode = "ideal"' in note for note in ideal.notes)
     assert "phc2sys -s eth0 -c CLOCK_REALTIME" in ideal.files["power-load.sh"]
+
+
+def test_the_kernel_is_asked_for_a_clock_and_not_the_words_of_ethtool(habitat: Planned) -> None:
+    """Its words differ by version and kernel. A card that has a clock is in the guests' tests."""
+    script = commands.export(habitat).files["power-load.sh"]
+    assert "ethtool -T" not in script
+    assert script.index("command -v phc_ctl") < script.index("phc_ctl -qQ eth0 get")
+    chosen = "\n".join([*shell.lines(steps.ChooseStamps("lo")), "echo $stamps"])
+    done = subprocess.run(["sh", "-euc", chosen], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("-S\n", "")
 
 
 def test_ptp_through_plain_bridges_is_configured_end_to_end() -> None:

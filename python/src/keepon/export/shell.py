@@ -14,7 +14,8 @@ from keepon.linux.apply import steps
 from keepon.linux.apply.steps import CARRIER_WAIT_S, PACKAGES, Need, Step
 from keepon.linux.doctor import schedulers
 
-_HAS_CLOCK = "ethtool -T {} | grep -q 'Hardware Clock: [0-9]'"
+_HAS_CLOCK = "phc_ctl -qQ {} get"
+"""It asks the kernel; ethtool's words for the answer differ by version and kernel."""
 
 _BEGIN = """set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -156,7 +157,11 @@ def _scheduler(kind: str) -> str:
 def needs(found: Iterable[Need], devices: Iterable[str]) -> Iterator[str]:
     """All that is looked at before anything is changed; `devices` must be there."""
     rest = list(found)
-    yield from begins((need.name for need in rest if isinstance(need, steps.Program)), devices)
+    programs = [need.name for need in rest if isinstance(need, steps.Program)]
+    clocks = any(isinstance(need, steps.Clock) for need in rest)
+    if clocks or {"ptp4l", "phc2sys"} & set(programs):
+        programs.append("phc_ctl")
+    yield from begins(programs, devices)
     for need in rest:
         yield from _need(need)
 

@@ -20,6 +20,7 @@ PACKAGES = {
     "ethtool": "ethtool",
     "ptp4l": "linuxptp",
     "phc2sys": "linuxptp",
+    "phc_ctl": "linuxptp",
 }
 """Debian's packages of the programs."""
 CARRIER_WAIT_S = 15

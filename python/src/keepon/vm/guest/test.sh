@@ -8,6 +8,7 @@
 #   run "text" COMMAND ...         succeeds; its output is shown when it does not
 #   refuse "text" COMMAND ...      fails with an exit code of its own (not by a signal, not "not found")
 #   diag "text"                    comment lines
+#   phc DEVICE [NAMESPACE]         number of its PTP hardware clock; nothing without one
 #   now_ns                         CLOCK_MONOTONIC in ns, without leaving the shell's integers
 #   wait_until SECONDS COMMAND ... polls every 10 ms until the command succeeds
 #   awaited SECONDS COMMAND ...    every 100 ms, for what needs the guest's CPU itself before it is there
@@ -91,6 +92,11 @@ refuse() {
 		diag "$_output"
 		return 1
 	fi
+}
+
+phc() {
+	# The second words are those of ethtool from 6.13 on where the kernel names the provider of stamps.
+	${2:+ip netns exec "$2"} ethtool -T "$1" | sed -n 's/^\(PTP Hardware Clock\|Hardware timestamp provider index\): \([0-9][0-9]*\)$/\2/p'
 }
 
 now_ns() {
