@@ -97,6 +97,7 @@ told=$(install ./old/keepon-dkms_*.deb)
 like "$told" "no modules for the running kernel $foreign, as its headers are not here; run: apt-get install linux-headers-$foreign$" \
 	"without headers one sentence says so"
 run "and the package is installed" dpkg-query -W keepon-dkms
+run "systemd-networkd leaves links alone" grep -qx Kind=keepon /usr/lib/systemd/network/00-keepon.network
 for kernel in $KERNELS; do install "linux-headers-$kernel" >/tmp/headers.log || tail -5 /tmp/headers.log; done
 KERNELS=$(ls /lib/modules)
 RUNNING=${KERNELS%%[!a-z0-9.+-]*}

@@ -19,8 +19,10 @@ from keepon.linux.guarded import guarded
 from keepon.linux.interface import answers, client_over, ip, until
 from keepon.linux.link import commands
 
-MANAGERS = ("/run/systemd/netif", "/run/NetworkManager", "/run/dhcpcd", "/run/connman")
-"""Folders of what configures interfaces as they come; without one of them nothing is waited for."""
+MANAGERS = ("/run/systemd/netif", "/run/dhcpcd", "/run/connman")
+"""Folders of what configures interfaces as they come; without one of them nothing is waited for.
+NetworkManager leaves devices of a kind alone that it does not know.
+"""
 SET_UP_S = 1.5
 ADDRESSED_S = 1.0
 BACK_S = 15.0
@@ -57,14 +59,15 @@ def _look(lower: str, number: int, client: str) -> str:
         return ""
     name = socket.if_indextoname(number)  # it may be called otherwise by now
     what = f"something on this machine set {name} up at once, as it may do with any new device"
-    who = f"networkctl status {shell_word(name)}, nmcli device show {shell_word(name)}"
+    word = shell_word(name)
+    who = f"systemd-networkd: networkctl status {word}; dhcpcd: denyinterfaces {word}"
     own = _addresses(_shown("dev", lower))
     both = until(time.monotonic() + ADDRESSED_S, lambda: own & _addresses(_state(number)))
     lost = client and not until(time.monotonic() + BACK_S, lambda: answers(client))
     if not both and not lost:
-        return f"{what}: nothing that {lower} sends itself leaves while it is up; see {who}"
+        return f"{what}: nothing that {lower} sends itself leaves while it is up ({who})"
     why = f"with {min(both)} of {lower}" if both else f"and {client} does not answer any more"
-    raise EnvironmentProblemError(f"{what}, {why}: have it left alone first (see {who})")
+    raise EnvironmentProblemError(f"{what}, {why}: have it left alone first ({who})")
 
 
 def _state(number: int) -> dict[str, Any]:
