@@ -14,6 +14,7 @@
 /* iproute2's own, in the order it needs */
 #include <ip_common.h>
 
+#include "layout.h"
 #include "slots.h"
 #include "table.h"
 
@@ -492,3 +493,9 @@ __attribute__((visibility("default"))) struct link_util keepon_link_util = {
 	.print_opt = print_opt,
 	.print_help = print_help,
 };
+
+__attribute__((constructor)) static void loaded(void)
+{
+	layout_check("vlan_link_util", "vlan", offsetof(struct link_util, id),
+		     sizeof(struct link_util));
+}

@@ -13,6 +13,7 @@
 /* iproute2's own, in the order it needs */
 #include <tc_util.h>
 
+#include "layout.h"
 #include "uapi/keepon_guard.h"
 
 enum { MESSAGE_BYTES = 1024 };
@@ -159,9 +160,19 @@ static int print_counters(struct qdisc_util *qdisc, FILE *file, struct rtattr *a
 	return 0;
 }
 
+/* since iproute2 6.9 the first argument is const */
+#define OPERATION(member, function) \
+	.member = (__typeof__(((struct qdisc_util *)0)->member))(function)
+
 __attribute__((visibility("default"))) struct qdisc_util guard_qdisc_util = {
 	.id = KEEPON_GUARD_KIND,
-	.parse_qopt = parse_options,
-	.print_qopt = print_options,
-	.print_xstats = print_counters,
+	OPERATION(parse_qopt, parse_options),
+	OPERATION(print_qopt, print_options),
+	OPERATION(print_xstats, print_counters),
 };
+
+__attribute__((constructor)) static void loaded(void)
+{
+	layout_check("fq_codel_qdisc_util", "fq_codel", offsetof(struct qdisc_util, id),
+		     sizeof(struct qdisc_util));
+}

@@ -38,6 +38,7 @@ is "$(dpkg-query -W -f '${Version}' keepon | cut -d- -f1)" "$OLD" "the package h
 like "$(keepon-talk --help)" "SO_TXTIME" "keepon-talk has help"
 like "$(keepon-listen --help)" "usage: keepon-listen" "keepon-listen has help"
 like "$(ip link add type keepon help 2>&1)" "slot_bytes BYTES" "ip finds the plugin"
+like "$(dpkg-query -W -f '${Depends}' keepon-tools)" "iproute2 \(>= 5\.9\)(,|\$)" "and may be of any version that has its layout"
 install tshark >/tmp/tshark.log || tail -5 /tmp/tshark.log
 is "$(tshark -r capture.pcap -T fields -e keepon.stream -e keepon.seq -e keepon.delay 2>/tmp/tshark.log)" \
 	"$(printf '0x%s\t7\t40000' "$STREAM")" "Wireshark shows a test frame by itself" || cat /tmp/tshark.log
