@@ -11,6 +11,7 @@ from keepon.targets.vm import programs
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))  # helpers of these tests
+sys.path.append(str(HERE.parents[1] / "python" / "tests"))  # and of those
 
 from guest_programs import compiled  # noqa: E402  one of them
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import csv
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from keepon.measure.capture import stream_hash
 from keepon.model import documents, resultfolder
 from keepon.vm import offered_families
 from typer.testing import CliRunner
+from wireshark import tshark
 
 pytestmark = pytest.mark.vm
 
@@ -90,15 +90,8 @@ def test_three_stations_over_a_bridge(tmp_path: Path) -> None:
 
 def _capture_says_the_same(folder: Path, streams: dict[str, Any]) -> None:
     """The dissector's delays of what listeners got are those of the result."""
-    dissector = EXAMPLES.parent / "tools" / "wireshark" / "keepon.lua"
-    words = ["-X", f"lua_script:{dissector}", "-r", str(folder / documents.CAPTURE_FILE)]
     fields = ["-T", "fields", "-e", "keepon.stream", "-e", "frame.packet_flags_direction"]
-    printed = subprocess.run(
-        ["tshark", *words, *fields, "-e", "keepon.delay"],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
+    printed = tshark(folder / documents.CAPTURE_FILE, *fields, "-e", "keepon.delay")
     found = [line.split("\t") for line in printed.splitlines()]
     for name, stream in streams.items():
         number, inbound = f"0x{stream_hash(name):08x}", 1

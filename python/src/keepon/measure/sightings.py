@@ -13,6 +13,7 @@ import numpy as np
 from keepon.measure import capture, ptpframes
 from keepon.measure.results import NONE, FrameArrays
 from keepon.model.scenario import Scenario
+from keepon.model.topology import Topology
 
 STREAM, LOAD, PTP = "stream", "load", "ptp"
 
@@ -116,13 +117,17 @@ def packets(scenario: Scenario, seen: Seen) -> Iterator[capture.Packet]:
     interfaces = {station.name: index for index, station in enumerate(scenario.station)}
     streams = {stream.id: stream for stream in scenario.stream}
     loads = scenario.load_flows()
-    gptp = scenario.sync.mode == "gptp"
+    gptp, topology = scenario.sync.mode == "gptp", Topology(scenario)
     for one in seen.sightings:
         side = "talker" if one.outbound else "listener"
         if one.kind == PTP:
+            # The other end of the link; of a station with several it is not known by which it went.
+            ports = topology.ports_of(one.node)
+            asked = ports[0].peer if one.outbound and len(ports) == 1 else one.node
             data = ptpframes.frame(
-                one.flow, one.seq, capture.address(nodes[one.talker]), one.frame_bytes, gptp
-            )
+                one.flow, one.seq, capture.address(nodes[one.talker]), one.frame_bytes, gptp,
+                None if asked == one.talker else capture.address(nodes[asked]),
+            )  # fmt: skip
             comment = f"ptp={one.flow} seq={one.seq} side={side}; rebuilt, without its times"
             yield capture.Packet(one.at_ns, interfaces[one.node], data, comment, one.outbound)
             continue
