@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Store-and-forward bridges: fixed processing time from the last bit, learning and flooding, strict
- * priority by PCP over eight queues per egress port (IEEE Std 802.1Q-2022 section 8.6), no gates.
+ * priority over eight traffic classes per egress port (IEEE Std 802.1Q-2022 section 8.6), no gates.
  * Frames that fail the FCS check and placeholders end here.
  */
 #include <linux/etherdevice.h>
@@ -33,6 +33,7 @@ struct bridge_port {
 struct hwsim_bridge {
 	u32 ports;
 	u64 processing_ps;
+	u8 classes[HWSIM_PRIORITIES];
 	spinlock_t lock; /* the addresses */
 	struct address address[ADDRESSES];
 	struct bridge_port port[];
@@ -104,14 +105,15 @@ static u32 look_up(struct hwsim_bridge *bridge, const u8 *mac)
 	return port;
 }
 
-/* Queue 0 is served first. Priorities map to traffic classes one to one. */
-static u8 queue_of(const struct hwsim_frame *frame)
+/* Queue 0 is served first. Frames without a tag have priority 0. */
+static u8 queue_of(const struct hwsim_bridge *bridge, const struct hwsim_frame *frame)
 {
 	const struct vlan_ethhdr *header = (const struct vlan_ethhdr *)frame->data;
+	u32 priority = 0;
 
-	if (header->h_vlan_proto != htons(ETH_P_8021Q))
-		return 7;
-	return 7 - (ntohs(header->h_vlan_TCI) >> VLAN_PRIO_SHIFT);
+	if (header->h_vlan_proto == htons(ETH_P_8021Q))
+		priority = ntohs(header->h_vlan_TCI) >> VLAN_PRIO_SHIFT;
+	return 7 - bridge->classes[priority];
 }
 
 static void enqueue(struct bridge_port *to, struct hwsim_frame *frame, u64 ready_true_ps)
@@ -120,7 +122,7 @@ static void enqueue(struct bridge_port *to, struct hwsim_frame *frame, u64 ready
 	unsigned long flags;
 	bool up;
 
-	frame->queue = queue_of(frame);
+	frame->queue = queue_of(to->bridge, frame);
 	frame->life = 0;
 	frame->verdict = HWSIM_GOOD;
 	raw_spin_lock_irqsave(&port->lock, flags);
@@ -186,12 +188,13 @@ static const struct hwsim_port_ops bridge_port_ops = {
  * @rate_bps: of all ports
  * @ppb: of the oscillator all ports share
  * @queue_frames: per queue of an egress port
+ * @classes: traffic class of each priority, a digit of 0 to 7 each
  * @result: the bridge
  *
  * Return: 0 or -ENOMEM.
  */
 int hwsim_bridge_create(const char *name, u32 ports, u64 processing_ps, u64 rate_bps, s64 ppb,
-			u32 queue_frames, struct hwsim_bridge **result)
+			u32 queue_frames, const char *classes, struct hwsim_bridge **result)
 {
 	struct hwsim_bridge *bridge = kvzalloc(struct_size(bridge, port, ports), GFP_KERNEL);
 	struct hwsim_timebase *tb = hwsim_timebase_create(ppb);
@@ -206,6 +209,8 @@ int hwsim_bridge_create(const char *name, u32 ports, u64 processing_ps, u64 rate
 	spin_lock_init(&bridge->lock);
 	bridge->ports = ports;
 	bridge->processing_ps = processing_ps;
+	for (i = 0; i < HWSIM_PRIORITIES; i++)
+		bridge->classes[i] = classes[i] - '0';
 	for (i = 0; i < ports; i++) {
 		struct bridge_port *port = &bridge->port[i];
 

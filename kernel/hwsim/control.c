@@ -150,6 +150,8 @@ static int do_bridge(struct hwsim_words *words)
 {
 	struct hwsim_node *node;
 	s64 processing_ns = 2000;
+	/* IEEE Std 802.1Q-2022 table 8-5 */
+	const char *classes = hwsim_words_text(words, "classes") ?: "10234567";
 	u32 queue_frames = 256;
 	u64 rate_bps;
 	u32 ports = 2;
@@ -168,6 +170,11 @@ static int do_bridge(struct hwsim_words *words)
 		err = hwsim_words_rate(words, &rate_bps);
 	if (!err)
 		err = hwsim_words_all_used(words);
+	if (!err && (strlen(classes) != HWSIM_PRIORITIES ||
+		     strspn(classes, "01234567") != HWSIM_PRIORITIES)) {
+		complain(words->where, "classes=%s is not 8 digits of 0 to 7", classes);
+		err = -EINVAL;
+	}
 	if (err)
 		return err;
 	node = kzalloc(sizeof(*node), GFP_KERNEL);
@@ -175,7 +182,7 @@ static int do_bridge(struct hwsim_words *words)
 		return -ENOMEM;
 	strscpy(node->name, words->word[1], sizeof(node->name));
 	err = hwsim_bridge_create(node->name, ports, processing_ns * 1000ull, rate_bps, ppb,
-				  queue_frames, &node->bridge);
+				  queue_frames, classes, &node->bridge);
 	if (err) {
 		kfree(node);
 		return err;

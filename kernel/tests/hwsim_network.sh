@@ -39,10 +39,10 @@ talk() {
 		--dst "$far" --stream "$1-$2-$3" --linger 1ms > /dev/null || not_ok "talker on $1"
 }
 
-# overload BRIDGE QUEUE_FRAMES: two NICs are stalled until they have all frames, then send to the third at once, twice what its wire
-# carries. Behind a backlog of PCP 0 comes PCP 7, then PCP 3.
+# overload BRIDGE QUEUE_FRAMES CLASSES: two NICs are stalled until they have all frames, then send to the third at once, twice what its
+# wire carries. Behind a backlog of PCP 0 comes PCP 7, then PCP 3, then PCP 1, which goes before it nowhere.
 overload() {
-	printf '%s\n' "bridge $1 ports=3 queue_frames=$2" "link qa $1:0" "link qb $1:1" "link qc $1:2" "capture qa on" "capture qb on" | control
+	printf '%s\n' "bridge $1 ports=3 queue_frames=$2 $3" "link qa $1:0" "link qb $1:1" "link qc $1:2" "capture qa on" "capture qb on" | control
 	wait_until 2 carrier qc
 	# The bridge learns, and the byte queue limits come into force with the first frame completed.
 	is "$(ping_count qc 10.0.1.1 1) $(ping_count qb 10.0.1.3 1)" "1 1" "$1: both senders reach the third station"
@@ -57,7 +57,7 @@ overload() {
 	talk qb 0 30 1522
 	talk qb 7 4 200
 	talk qb 3 20 1522
-	talk qb 0 10 1000
+	talk qb 1 10 1000
 	sleep 1.2
 	kill -INT $!
 	wait $!
@@ -79,8 +79,9 @@ for nic in qa qb qc; do
 	[ $nic = qc ] || echo 10000000 > /sys/class/net/$nic/queues/tx-0/byte_queue_limits/limit_min
 	station $nic 10.0.1.$(($(printf %d "'${nic#q}") - 96))
 done
+refuse_line "bridge nine classes=102345677" "classes=102345677 is not 8 digits of 0 to 7"
 overload deep 256
-overload shallow 16
+overload shallow 16 classes=00112233
 
 control <<X
 nic l0 mode=launchtime seed=4

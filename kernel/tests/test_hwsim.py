@@ -260,12 +260,15 @@ def arrivals(result: GuestResult, bridge: str) -> list[Arrival]:
 
 
 def strict_priority(
-    frames: list[Arrival], queue_frames: int
+    frames: list[Arrival], queue_frames: int, classes: str
 ) -> tuple[list[tuple[int, str]], list[int]]:
-    """A port with a queue per PCP: (stamp in ns at the receiver, head) of what leaves, PCP of what
-    is dropped.
+    """A port with a queue per class: (stamp in ns at the receiver, head) of what leaves, class of
+    what is dropped.
+
+    Args:
+        classes: of PCP 0 to 7, a digit each.
     """
-    queues: dict[int, list[Arrival]] = {pcp: [] for pcp in range(8)}
+    queues: dict[int, list[Arrival]] = {number: [] for number in range(8)}
     left: list[tuple[int, str]] = []
     dropped: list[int] = []
     free_ps = 0
@@ -274,30 +277,35 @@ def strict_priority(
             start_ps = max(min(heads), free_ps)
             if frame and start_ps >= frame[0]:
                 break
-            pcp = max(pcp for pcp, queue in queues.items() if queue and queue[0][0] <= start_ps)
-            _, _, size, head = queues[pcp].pop(0)
+            first = max(
+                number for number, queue in queues.items() if queue and queue[0][0] <= start_ps
+            )
+            _, _, size, head = queues[first].pop(0)
             free_ps = start_ps + (8 + size + 12) * BYTE_PS
             left.append(((start_ps + 8 * BYTE_PS + WIRE_PS) // 1000, head))
-        if frame and len(queues[frame[1]]) < queue_frames:
-            queues[frame[1]].append(frame)
+        if frame and len(queues[int(classes[frame[1]])]) < queue_frames:
+            queues[int(classes[frame[1]])].append(frame)
         elif frame:
-            dropped.append(frame[1])
+            dropped.append(int(classes[frame[1]]))
     return left, dropped
 
 
 def test_bridges_forward_and_launch_times_hold() -> None:
     result = boot("hwsim_network.sh", "6.1", tools=("keepon-talk", "keepon-listen", "tcpdump"))
-    for bridge, queue_frames, drops in (("deep", 256, False), ("shallow", 16, True)):
+    for bridge, queue_frames, classes, lost in (
+        ("deep", 256, "10234567", set()),
+        ("shallow", 16, "00112233", {0}),
+    ):
         frames = arrivals(result, bridge)
         assert len(frames) == 124
-        left, dropped = strict_priority(frames, queue_frames)
+        left, dropped = strict_priority(frames, queue_frames, classes)
         seen = read_pcap(result.files[f"{bridge}.pcap"])
         assert [(ns, frame[:96].hex()) for ns, frame in seen if frame[12:14] == b"\x81\0"] == left
         assert (
             f"{bridge}: what did not arrive was dropped at the third port: 0 0 {len(dropped)} "
             in result.stdout
         )
-        assert set(dropped) == ({0} if drops else set()), "a full queue is no other's"
+        assert set(dropped) == lost, "a full queue is no other's"
         order = [int(head[28:32], 16) >> 13 for _, head in left]
         assert order.index(0, order.index(7)) < len(order) - 20, (
             "PCP 0 still had a backlog when PCP 7 went before it"
