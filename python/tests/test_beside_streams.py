@@ -89,16 +89,16 @@ def gate(*entries: tuple[int, int]) -> str:
 @pytest.mark.parametrize(
     ("entries", "blocked_bytes"),
     [
-        (gate((0xFF, 150_000), (0x01, 100_000)), FLIGHT),
-        (gate((0x21, 150_000), (0x01, 100_000)), FLIGHT),
+        (gate((0xFF, 150_000), (0x02, 100_000)), FLIGHT),
+        (gate((0x22, 150_000), (0x02, 100_000)), FLIGHT),
         (gate((0xFF, 250_000)), FLIGHT),
-        (gate((0x20, 100_000), (0x21, 50_000), (0, 100_000)), FLIGHT),
-        (gate((0x20, 150_000), (0x01, 100_000)), 12),  # the gap behind it
-        (gate((0x20, 150_000), (0x01, 99_960), (0x02, 40)), 12 - 5),  # the rest of it
-        (gate((0x20, 150_000), (0x01, 99_936), (0x02, 40), (0, 24)), 12 - 8),
-        (gate((0x20, 150_000), (0x01, 99_904), (0x02, 96)), 0),
-        (gate((0x20, 150_000), (0x01, 99_000), (0x02, 1_000)), 0),
-        (gate((0x20, 150_000), (0x02, 100_000)), 0),
+        (gate((0x20, 100_000), (0x22, 50_000), (0, 100_000)), FLIGHT),
+        (gate((0x20, 150_000), (0x02, 100_000)), 12),  # the gap behind it
+        (gate((0x20, 150_000), (0x02, 99_960), (0x01, 40)), 12 - 5),  # the rest of it
+        (gate((0x20, 150_000), (0x02, 99_936), (0x01, 40), (0, 24)), 12 - 8),
+        (gate((0x20, 150_000), (0x02, 99_904), (0x01, 96)), 0),
+        (gate((0x20, 150_000), (0x02, 99_000), (0x01, 1_000)), 0),
+        (gate((0x20, 150_000), (0x01, 100_000)), 0),
     ],
 )
 @pytest.mark.parametrize("offset", ["0", "20_000", '"auto"'])
@@ -124,13 +124,13 @@ def test_best_effort_that_a_gate_list_by_hand_lets_go_with_a_stream_may_be_in_fl
 
 def test_a_frame_that_what_is_in_flight_leaves_no_room_waits_for_the_next_opening() -> None:
     """It has 4.9 us of wire, and 12.3 go before it."""
-    entries = gate((0x21, 10_000), (0x01, 90_000), (0x21, 50_000), (0x01, 100_000))
+    entries = gate((0x22, 10_000), (0x02, 90_000), (0x22, 50_000), (0x02, 100_000))
     scenario = by_hand(entries, "offset_ns = 245_000\n", LOAD)
     plan = make_plan(scenario)
     assert problems(scenario, plan) == []
     assert plan["streams"]["F"]["bounds"]["delay_ns"] > 100_000
     assert simulated(scenario, plan)["F"]["bound_check"]["delay_ns"]["met"]
-    closed = by_hand(gate((0x21, 10_000), (0x01, 240_000)), LOAD)
+    closed = by_hand(gate((0x22, 10_000), (0x02, 240_000)), LOAD)
     assert make_plan(closed)["status"] == "infeasible"
 
 
@@ -149,7 +149,7 @@ def test_messages_of_ptp_go_before_a_stream_whose_gate_is_open_with_theirs() -> 
         (
             gate((0xFF, 250_000)),
             LOAD.replace("priority = 0", "priority = 6"),
-            r'`load\[0\].priority` \(load "L"\) = 6: must be below 5, the priority of stream "F"',
+            r'`load\[0\].priority` \(load "L"\) = 6: its traffic class 6 must be below 5, that of',
         ),
         (
             gate((0xA0, 150_000), (0x01, 100_000)),

@@ -209,11 +209,15 @@ TABLE: dict[str, Any] = {
     "supported-cycle-max": RATIONAL,
     "supported-interval-max": UINT32,
 }
+CLASSES = dict.fromkeys(["number-of-traffic-classes", *(f"priority{n}" for n in range(8))], UINT8)
 INTERFACE = {
     "name": lambda value: isinstance(value, str),
     "description": lambda value: isinstance(value, str),
     "type": lambda value: value == "iana-if-type:ethernetCsmacd",
-    "ieee802-dot1q-bridge:bridge-port": {"ieee802-dot1q-sched-bridge:gate-parameter-table": TABLE},
+    "ieee802-dot1q-bridge:bridge-port": {
+        "traffic-class": {"traffic-class-table": CLASSES},
+        "ieee802-dot1q-sched-bridge:gate-parameter-table": TABLE,
+    },
 }
 DOCUMENT = {"ietf-interfaces:interfaces": {"interface": [INTERFACE]}}
 KEYS = {"interface": "name", "gate-control-entry": "index"}

@@ -134,7 +134,10 @@ def test_what_the_format_carries_comes_back(
     assert [station.name for station in again.station] == ["a", "b", "c"]
     for stream, other in zip(one.scenario.stream, again.stream, strict=True):
         planned_stream = one.plan["streams"][stream.id]
-        assert other.model_copy(update={"offset_ns": "auto", "route": "auto"}) == stream
+        kept = {"offset_ns": "auto", "route": "auto", "priority": stream.priority}
+        assert other.model_copy(update=kept) == stream
+        for one_bridge, bridge in zip(one.scenario.bridge, again.bridge, strict=True):
+            assert bridge.class_of(other.priority) == one_bridge.class_of(stream.priority)
         assert (other.offset_ns, other.route) == (
             planned_stream["release_ns"],
             planned_stream["route"],

@@ -88,7 +88,8 @@ def test_best_effort_that_could_take_a_streams_place_is_refused(
     )
     bridges = [bridge.model_copy(update={"gates": gates}) for bridge in scenario.bridge]
     with pytest.raises(
-        ConfigError, match=rf'key `load\[0\].priority` \(load "bg"\) = {priority}: must be {said}'
+        ConfigError,
+        match=rf'key `load\[0\].priority` \(load "bg"\) = {priority}: its .* must be {said}',
     ):
         make_plan(scenario.model_copy(update={"bridge": bridges}))
 

@@ -70,7 +70,10 @@ def test_the_script_says_what_the_plan_says(three: Scenario) -> None:
             in script
         )
     assert script.count("control link ") == len(three.link)
-    assert "control bridge b0 ports=3 processing_ns=2000 rate_bps=1000000000" in script
+    assert (
+        "control bridge b0 ports=3 processing_ns=2000 rate_bps=1000000000 classes=10234567"
+        in script
+    )
 
 
 def test_listeners_wait_for_what_may_still_come(three: Scenario) -> None:

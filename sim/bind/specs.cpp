@@ -368,6 +368,11 @@ BridgeSpec ReadBridge(const std::string &name, nb::dict dict)
 	spec.wander_ppb = reader.Number("wander_ppb", 0, 1e6, spec.wander_ppb);
 	spec.queue_frames = static_cast<std::uint32_t>(
 		reader.Integer("queue_frames", 1, 1'000'000, spec.queue_frames));
+	if (reader.Has("queues"))
+		spec.queues = reader.Integers("queues", 0, 7, 8);
+	if (spec.queues.size() != 8)
+		reader.Fail("queues", std::to_string(spec.queues.size()) + " numbers",
+			    "8, the queue of each priority");
 	spec.ptp = reader.Choice("sync", { { "none", 0 }, { "ptp", 1 } }, 0);
 	spec.ptp_turnaround_ns =
 		reader.Integer("ptp_turnaround_ns", 0, kNsPerS, spec.ptp_turnaround_ns);

@@ -13,6 +13,9 @@ Bridge::Bridge(World &world, NodeId node, std::string name, const BridgeSpec &sp
 		      Rng(world.seed, name_, "oscillator")),
 	  ingress_(world.Place(name_ + " unknown destination"))
 {
+	for (std::size_t priority = 0; priority < spec_.queues.size(); priority++)
+		ingress_.SetQueue(static_cast<int>(priority),
+				  static_cast<int>(spec_.queues[priority]));
 	if (spec.ptp)
 		clock_ = std::make_unique<BridgeClock>(oscillator_, spec.stamp_resolution_ns);
 }

@@ -75,8 +75,8 @@ class Simulation:
         """
 
     def add_bridge(self, name: str, spec: Spec) -> int:
-        """A store-and-forward bridge: processing_ns, ppm, wander_ppb_per_s, wander_ppb, queue_frames, sync "none" |
-        "ptp" (whose clock its gates follow: its crystal's, or one that PTP sets), ptp_turnaround_ns (message in to
+        """A store-and-forward bridge: processing_ns, ppm, wander_ppb_per_s, wander_ppb, queue_frames, queues (of
+        priorities 0 to 7: those numbers unless given), sync "none" | "ptp" (whose clock its gates follow: its crystal's, or one that PTP sets), ptp_turnaround_ns (message in to
         message out), stamp_resolution_ns. Returns its node id."""
 
     def add_link(

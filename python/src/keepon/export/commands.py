@@ -21,7 +21,6 @@ from keepon.linux.queues import PRIORITIES
 from keepon.linux.station import Machine, ptp_config, without_disturbers
 from keepon.model.topology import Topology
 
-TRAFFIC_CLASSES = 8
 FULL_OFFLOAD = "flags 0x2"
 # A gate entry must let the shortest frame pass: 60 bytes, FCS not counted (ETH_ZLEN in
 # net/sched/sch_taprio.c).
@@ -48,15 +47,18 @@ def _least_ns(port: Port) -> int:
 
 def taprio(port: Port) -> Iterator[str]:
     """One command over several lines: a line for each entry."""
-    levels = [*range(TRAFFIC_CLASSES), *[0] * (PRIORITIES - TRAFFIC_CLASSES)]
+    levels = [*port.classes, *[port.classes[0]] * (PRIORITIES - len(port.classes))]
     base_ns, entries = joined(port)
     yield f"# towards {port.peer}: {len(entries)} entries, {port.cycle_ns} ns"
     yield (
-        f"tc qdisc replace dev {port.name} parent root handle 100 taprio num_tc {TRAFFIC_CLASSES}"
+        f"tc qdisc replace dev {port.name} parent root handle 100 taprio num_tc {port.queues}"
         f" \\\n\tmap {' '.join(map(str, levels))} \\\n\tqueues"
-        f" {' '.join(f'1@{queue}' for queue in range(TRAFFIC_CLASSES))} \\\n\tbase-time"
+        f" {' '.join(f'1@{queue}' for queue in range(port.queues))} \\\n\tbase-time"
         f" {base_ns} cycle-time {port.cycle_ns} \\\n"
-        + "".join(f"\tsched-entry S 0x{mask:02x} {ns} \\\n" for mask, ns in entries)
+        + "".join(
+            f"\tsched-entry S 0x{mask & (1 << port.queues) - 1:02x} {ns} \\\n"
+            for mask, ns in entries
+        )
         + f'\t$gates || stop "{port.name} takes no such gates: offload needs a switch whose driver'
         ' has it; GATES=\\"clockid CLOCK_TAI\\" lets timers of the CPU be the gates"'
     )
@@ -96,9 +98,7 @@ def _bridge(planned: Planned, name: str, ports: list[Port]) -> str:
     used = list(peers) if by_ptp else [port.name for port in ports]
     needs: list[Need] = [steps.Program(name) for name in ("ip", "tc", "ethtool")]
     needs += [steps.Program("ptp4l")] if by_ptp else []
-    needs += [
-        steps.Queues(port.name, TRAFFIC_CLASSES, "gates are those of queues") for port in ports
-    ]
+    needs += [steps.Queues(port.name, port.queues, "gates are those of queues") for port in ports]
     lines = [
         "#!/bin/sh",
         f"# Bridge {name} of scenario {planned.scenario.name}: gates and clock; run as root.",

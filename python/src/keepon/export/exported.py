@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from keepon.errors import ConfigError
+from keepon.model.networktables import RECOMMENDED_CLASSES
 from keepon.model.plan import Plan
 from keepon.model.scenario import Scenario
 from keepon.model.topology import Topology
@@ -47,7 +48,8 @@ class Port:
     """A bridge's port with a gate list; `name` follows Linux switches: swpN, N-th link of the
     bridge in the scenario.
 
-    `entries` are (mask of open gates, ns), none above UINT32_MAX.
+    `entries` are (mask of open gates, ns), none above UINT32_MAX; bit n is traffic class n.
+    `classes`: of priorities 0 to 7; `queues`: how many classes there are.
     """
 
     bridge: str
@@ -56,6 +58,8 @@ class Port:
     rate_bps: int
     base_ns: int
     entries: tuple[tuple[int, int], ...]
+    classes: tuple[int, ...] = RECOMMENDED_CLASSES[-1]
+    queues: int = 8
 
     @property
     def cycle_ns(self) -> int:
@@ -91,6 +95,7 @@ def gated_ports(planned: Planned) -> list[Port]:
                 Port(
                     bridge.name, peer, port_name(topology, bridge.name, peer),
                     topology.wires[bridge.name, peer].rate_bps, document["base_ns"], tuple(entries),
+                    tuple(map(bridge.class_of, range(8))), bridge.queues,
                 )
             )  # fmt: skip
     return found

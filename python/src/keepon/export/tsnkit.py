@@ -219,13 +219,16 @@ def _schedule(planned: Planned, topology: Topology, numbers: _Numbers) -> dict[s
     rows["GCL"] = sorted(
         _talker_windows(planned, topology, numbers) + _port_windows(planned, numbers)
     )
+    bridges = {bridge.name: bridge for bridge in planned.scenario.bridge}
     for stream in planned.scenario.stream:
         number, entry = numbers.streams[stream.id], planned.plan["streams"][stream.id]
         rows["OFFSET"].append((number, 0, entry["release_ns"]))
         rows["DELAY"].append((number, 0, -(-entry["delay_planned_ps"] // PS_PER_NS)))
         for here, there in hops(stream, entry):
             link = numbers.link(here, there)
-            queue = stream.tc if here == stream.talker else stream.priority
+            queue = stream.tc
+            if here != stream.talker:
+                queue = bridges[here].class_of(stream.priority)
             rows["ROUTE"].append((number, link))
             rows["QUEUE"].append((number, 0, link, queue))
     return rows

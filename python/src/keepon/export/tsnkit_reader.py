@@ -199,7 +199,15 @@ class _Reader:
                 if here == node
             }
             kind: Any = lists if lists else "auto" if gates is None else "none"
-            tables.append({"name": self.node(node), "processing_ns": times.pop(), "gates": kind})
+            tables.append(
+                {
+                    "name": self.node(node),
+                    "processing_ns": times.pop(),
+                    "gates": kind,
+                    # a queue of tsnkit is the priority that the stream gets here
+                    "traffic_classes": list(range(8)),
+                }
+            )
         return tables
 
     def stream_tables(self) -> dict[int, dict[str, Any]]:

@@ -55,4 +55,10 @@ def export(planned: Planned) -> Exported:
                 lines.append(f"tsntool st wrcl {port.name} {_file(port)}")
                 lines.append(f"tsntool st configure {times} 0 {port.name}")
         files[f"{bridge}.sh"] = "\n".join(lines) + "\n"
-    return Exported(files)
+    tables = {port.bridge: port.classes for port in ports}
+    notes = [
+        f"bridge {bridge}: bit n of a gate mask is traffic class n; the switch must have classes"
+        f" {' '.join(map(str, classes))} for priorities 0 to 7, which tsntool does not set"
+        for bridge, classes in tables.items()
+    ]
+    return Exported(files, notes)

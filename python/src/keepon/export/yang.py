@@ -3,9 +3,9 @@
 bridge.
 
 Tree: ietf-interfaces:interfaces/interface (RFC 8343), in it ieee802-dot1q-bridge:bridge-port, in it
-ieee802-dot1q-sched-bridge:gate-parameter-table with the leaves of ieee802-dot1q-sched (revision
-2023-10-22). Encoding: RFC 7951, so that numbers of 64 bits are strings and identities carry their
-module's name.
+traffic-class/traffic-class-table and ieee802-dot1q-sched-bridge:gate-parameter-table with the
+leaves of ieee802-dot1q-sched (revision 2023-10-22). Encoding: RFC 7951, so that numbers of 64 bits
+are strings and identities carry their module's name.
 """
 
 from __future__ import annotations
@@ -88,7 +88,13 @@ def export(planned: Planned) -> Exported:
                 "description": f"{bridge} towards {port.peer}",
                 "type": "iana-if-type:ethernetCsmacd",
                 "ieee802-dot1q-bridge:bridge-port": {
-                    "ieee802-dot1q-sched-bridge:gate-parameter-table": _table(port)
+                    "traffic-class": {
+                        "traffic-class-table": {
+                            "number-of-traffic-classes": port.queues,
+                            **{f"priority{n}": own for n, own in enumerate(port.classes)},
+                        }
+                    },
+                    "ieee802-dot1q-sched-bridge:gate-parameter-table": _table(port),
                 },
             }
             for port in ports

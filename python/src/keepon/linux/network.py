@@ -168,6 +168,7 @@ def guest_script(scenario: Scenario, plan: Plan, run: str) -> str:
         lines.append(
             f"control bridge {guest.bridge(bridge.name)} ports={max(2, len(peers))} "
             f"processing_ns={bridge.processing_ns} rate_bps={rate_bps}"
+            f" classes={''.join(str(bridge.class_of(priority)) for priority in range(8))}"
         )
     for link in scenario.link:
         ends = [

@@ -161,11 +161,14 @@ class GateMask(_Checked):
 
 @dataclass(frozen=True)
 class WholeList(_Checked):
-    """A list of distinct whole numbers in [low, high], or one of a few words."""
+    """A list of whole numbers in [low, high], or one of a few words: distinct ones, or exactly
+    `count`.
+    """
 
     low: int
     high: int
     words: tuple[str, ...] = ()
+    count: int = 0
 
     def check(self, value: Any) -> Any:
         if isinstance(value, str) and value in self.words:
@@ -176,19 +179,24 @@ class WholeList(_Checked):
             and self.low <= entry <= self.high
             for entry in value
         )
-        if not fits or len(set(value)) != len(value):
+        if not fits or len(value) != (self.count or len(set(value))):
+            numbers = f"{self.count} numbers" if self.count else "distinct numbers"
             allowed = " or ".join(
                 [
                     *(f'"{word}"' for word in self.words),
-                    f"a list of distinct numbers between {self.low} and {self.high}",
+                    f"a list of {numbers} between {self.low} and {self.high}",
                 ]
             )
-            raise _refuse(f"must be {allowed}", "write it as [0, 4]")
+            example = [0, 4] if not self.count else [self.low] * self.count
+            raise _refuse(f"must be {allowed}", f"write it as {example}")
         return value
 
     def json_schema(self) -> dict[str, Any]:
         entries = {"type": "integer", **_range(self.low, self.high)}
-        return _or_words(self.words, {"type": "array", "items": entries, "uniqueItems": True})
+        shape: dict[str, Any] = {"uniqueItems": True}
+        if self.count:
+            shape = {"minItems": self.count, "maxItems": self.count}
+        return _or_words(self.words, {"type": "array", "items": entries, **shape})
 
 
 @dataclass(frozen=True)

@@ -511,15 +511,17 @@ def _sync(source: str, scenario: Scenario, nodes: list[str]) -> None:
                 name,
                 'is a bridge, which sync.mode "ptp" knows nothing of; name a station or use "gptp"',
             )
-    taken = [stream.id for stream in scenario.stream if stream.priority == sync.priority]
-    if taken and any(bridge.gates != "none" for bridge in scenario.bridge):
-        raise problem(
-            source,
-            "sync.priority",
-            sync.priority,
-            f"the queue of {taken[0]}, whose gates open for its frames alone; choose a priority"
-            " without streams, such as 7",
-        )
+    for bridge in scenario.bridge:
+        own = bridge.class_of(sync.priority)
+        taken = [entry.id for entry in scenario.stream if bridge.class_of(entry.priority) == own]
+        if taken and bridge.gates != "none":
+            raise problem(
+                source,
+                "sync.priority",
+                sync.priority,
+                f'has traffic class {own} in bridge "{bridge.name}" as {taken[0]} has, whose gates'
+                " open for its frames alone; choose a priority of a class without streams",
+            )
     for index, station in enumerate(scenario.station):
         least_ns = scenario.asymmetry_error_ns(station.name)
         if station.clock_error_ns != "auto" and station.clock_error_ns < least_ns:
@@ -665,6 +667,14 @@ def check(scenario: Scenario, source: str) -> None:
                     "this class is listed twice; merge the two",
                 )
     for index, bridge in enumerate(scenario.bridge):
+        if max(map(bridge.class_of, range(8))) >= bridge.queues:
+            raise problem(
+                source,
+                f'bridge[{index}].traffic_classes (bridge "{bridge.name}")',
+                bridge.traffic_classes,
+                f"must be below {bridge.queues}, the queues of its ports; lower those above or"
+                " state more queues",
+            )
         for peer in bridge.gates if isinstance(bridge.gates, dict) else ():
             _node(
                 source,

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from keepon.model.fields import GateMask, Name, NameList, Number, Whole
+from keepon.model.fields import GateMask, Name, NameList, Number, Whole, WholeList
 from keepon.model.tables import POSITIVE, SECOND_NS, Table
 
 
@@ -89,7 +89,8 @@ class Sync(Table):
     """Traffic class of PTP's frames at stations, where they carry no txtime. Stations of driver
     keepon must list it in `station.keepon.classes`."""
     priority: Annotated[int, Whole(0, 7)] = 6
-    """Queue of PTP's frames in bridges. No stream may have it where bridges have gates."""
+    """Priority (PCP) of PTP's frames. No stream may have its traffic class in a bridge with
+    gates."""
     rx_jitter_scale: Annotated[float, Number(0.0, 100.0)] = 1.0
     """Multiplies the delay of software's stamps of received frames, mean and spread: 1.0 is the
     host model's `rx` stage, 0.0 none (drivers keepon and standard)."""
@@ -111,7 +112,7 @@ class GateEntry(Table):
     """One line of a gate control list: gates open for a time."""
 
     gates: Annotated[str, GateMask()]
-    """Open gates, one bit per queue: "0x20" opens queue 5 alone."""
+    """Open gates, one bit per traffic class: "0x20" opens class 5 alone."""
     ns: Annotated[int, Whole(1, 100 * SECOND_NS)]
     """How long, in ns."""
 
@@ -128,6 +129,21 @@ class GateList(Table):
     entries: list[GateEntry] = Field(min_length=1)
     """Lines in order; together they are the cycle, which repeats. `keepon plan` takes it if the
     period of every stream at the port is a multiple of the cycle."""
+
+
+RECOMMENDED_CLASSES = (
+    (0, 0, 0, 0, 0, 0, 0, 0),
+    (0, 0, 0, 0, 1, 1, 1, 1),
+    (0, 0, 0, 0, 1, 1, 2, 2),
+    (0, 0, 1, 1, 2, 2, 3, 3),
+    (0, 0, 1, 1, 2, 2, 3, 4),
+    (1, 0, 2, 2, 3, 3, 4, 5),
+    (1, 0, 2, 3, 4, 4, 5, 6),
+    (1, 0, 2, 3, 4, 5, 6, 7),
+)
+"""Traffic classes of priorities 0 to 7 by the number of queues, 1 to 8: IEEE Std 802.1Q-2022 table
+8-5.
+"""
 
 
 class Bridge(Table):
@@ -153,11 +169,21 @@ class Bridge(Table):
     802.1AS-2020 annex B.2 allows 10 ms."""
     queues: Annotated[
         int,
-        Whole(1, 8, remedy="a port has 1 to 8 queues, one for each priority below that"),
+        Whole(1, 8, remedy="a port has 1 to 8 queues, one for each traffic class"),
     ] = 8
-    """Queues of each port; a frame's priority is its queue, so streams have one below this."""
+    """Queues of each port, one for each traffic class; the highest goes first."""
+    traffic_classes: Annotated[Any, WholeList(0, 7, words=("802.1Q",), count=8)] = "802.1Q"
+    """Traffic class of priorities (PCP) 0, 1 ... 7. "802.1Q": what IEEE Std 802.1Q-2022 table 8-5
+    recommends for so many queues; of 8 queues priority 1 (background) has the lowest, below 0 (best
+    effort), and of fewer several priorities share one."""
     queue_frames: Annotated[int, Whole(1, 1_000_000)] = 1024
     """Frames that a queue of a port holds; what comes then is lost. Target vm does not use it."""
+
+    def class_of(self, priority: int) -> int:
+        """Traffic class of frames of a priority (PCP) at every port: the queue they wait in."""
+        if self.traffic_classes == "802.1Q":
+            return RECOMMENDED_CLASSES[self.queues - 1][priority]
+        return int(self.traffic_classes[priority])
 
 
 class Link(Table):

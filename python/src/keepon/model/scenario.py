@@ -95,8 +95,8 @@ class Stream(Table):
     tc: Annotated[int, Whole(0, 15)] = 0
     """Traffic class at the talker; with driver keepon one of `station.keepon.classes`."""
     priority: Annotated[int, Whole(0, 7)] = 5
-    """Queue in bridges and PCP of the frames; below the `queues` of every bridge on the way, and
-    not `sync.priority` where bridges have gates."""
+    """Priority (PCP) of the frames. Each bridge has a traffic class for it
+    (`bridge.traffic_classes`), not that of `sync.priority` where bridges have gates."""
     deadline_ns: Annotated[int, Whole(1, 10 * SECOND_NS)] | None = None
     """Longest time in ns from the release to the arrival at every listener; plans keep it and runs
     check it. Left out: none is asked for."""
@@ -153,8 +153,8 @@ class Load(Table):
     """Traffic class at the talker; with driver keepon one with `slots = "rest"` or a list, and not
     that of a stream (unless `release` is "sleep"), whose frames would wait behind it."""
     priority: Annotated[int, Whole(0, 7)] = 0
-    """Queue in bridges and PCP of the frames. Where it meets streams it must not be theirs at a
-    port with gates, and must be lower than theirs at a port without."""
+    """Priority (PCP) of the frames. Where they meet streams, their traffic class must not be
+    theirs at a port with gates, and must be below theirs at a port without."""
 
     def answers(self) -> list[Load]:
         """What goes back from the listener: the ACKs of TCP."""

@@ -140,6 +140,7 @@ struct BridgeSpec {
 	double wander_ppb_per_s = 0;
 	double wander_ppb = 1000;
 	std::uint32_t queue_frames = 1024;
+	std::vector<std::int64_t> queues{ 0, 1, 2, 3, 4, 5, 6, 7 }; // of priorities 0 to 7
 	bool ptp = false; // its gates follow a clock that PTP sets; if not, its crystal
 	std::int64_t ptp_turnaround_ns = 500'000;
 	std::int64_t stamp_resolution_ns = 8;

@@ -33,7 +33,7 @@ def check(given: Given, look: Callable[[], None]) -> list[str]:
             where = f"gates of {name} towards {peer}"
             look()
             windows = by_place.get((name, peer), [])
-            own = {window.stream: given.streams[window.stream].priority for window in windows}
+            own = {window.stream: given.queue(window.stream, window.place) for window in windows}
             if port["queues"] != own:
                 found.append(f"queues of {name} towards {peer} are not those of its streams")
                 continue
@@ -76,7 +76,7 @@ def _check_made(given: Given, place: Place, port: PlannedPort, windows: list[Win
                 (
                     start_ps,
                     start_ps + window.length_ps - 2 * margin_ps,
-                    given.streams[window.stream].priority,
+                    given.queue(window.stream, place),
                 )
             )
     gap_ps = -(-12 * given.links[place][0] // 1000) * 1000

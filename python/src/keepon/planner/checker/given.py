@@ -109,6 +109,10 @@ class Given:
             found += [(back, way[::-1]) for back in load.answers()]
         return found
 
+    def queue(self, name: str, place: Place) -> int:
+        """The queue of a stream's frames at a port of a bridge."""
+        return self.bridges[place[0]].class_of(self.streams[name].priority)
+
     def planned_at(self, name: str) -> PlannedStation:
         """What the plan has of the port a stream leaves by."""
         return self.plan["stations"][self.port_name(self.leaves[name])]

@@ -143,9 +143,8 @@ def check_isolation(given: Given, early: Replay, late: Replay) -> list[str]:
                 late.ready[key] - lap_ps,
                 window.stream,
             )
-            by_queue.setdefault((window.place, given.streams[window.stream].priority), []).append(
-                entry
-            )
+            queue = given.queue(window.stream, window.place)
+            by_queue.setdefault((window.place, queue), []).append(entry)
     for (place, queue), frames in by_queue.items():
         frames.sort()
         first = frames[0]

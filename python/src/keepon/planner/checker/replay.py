@@ -128,9 +128,8 @@ class Replay:
             at_ps, _, kind, payload = heapq.heappop(self._events)
             if kind == "ready":
                 name, number, place = payload
-                self._ports[place].queues.setdefault(given.streams[name].priority, deque()).append(
-                    (name, number)
-                )
+                queue = given.queue(name, place)
+                self._ports[place].queues.setdefault(queue, deque()).append((name, number))
                 self._serve(place, at_ps)
             else:
                 self._serve(payload, at_ps)
@@ -160,8 +159,8 @@ class Replay:
 
     def _wait_ps(self, name: str, place: Place) -> int:
         """For what a plan does not know, at the later end."""
-        priority = self._given.streams[name].priority
-        return self._unplanned.wait_ps(place, priority) if self._late else 0
+        queue = self._given.queue(name, place)
+        return self._unplanned.wait_ps(place, queue) if self._late else 0
 
     def _is_kept(self, port: _Port, place: Place, name: str, at_ps: int) -> bool:
         """Whether a frame of no plan has begun as this one could at last, and when that ends."""

@@ -127,7 +127,7 @@ class Steady:
         rows = np.array(
             [
                 (
-                    number[window.stream], given.streams[window.stream].priority, window.open_ps,
+                    number[window.stream], given.queue(window.stream, place), window.open_ps,
                     window.last_ps,
                     *self.ready[window.stream, window.turn, place],
                     *(frame_ps(given, window.stream, place, side) for side in _SIDES),

@@ -304,7 +304,7 @@ def check_sums(given: Given, unplanned: Unplanned) -> list[str]:
                         kept_ps = 1000 * given.bridges[place[0]].processing_ns
                         early_ps = reach[0] + frame_ps(given, name, before, -1) + kept_ps
                         late_ps = reach[1] + frame_ps(given, name, before, 1) + kept_ps
-                        late_ps += unplanned.wait_ps(place, stream.priority)
+                        late_ps += unplanned.wait_ps(place, given.queue(name, place))
                         if (windows[place].open_ps, windows[place].last_ps) != (early_ps, late_ps):
                             found.append(f"{name} does not leave {place[0]} at its window")
                         reach = (early_ps + 8 * byte_ps, late_ps + 8 * byte_ps)

@@ -3,7 +3,7 @@
 worst they can do to one that it does know.
 
 The argument is in docs/planning.md ("Ports without gates"). Here the worst case is played: best
-effort has just begun to be sent, one message of every kind is there, and they leave by priority;
+effort has just begun to be sent, one message of every kind is there, and they leave by queue;
 the planner has a formula instead. With a gate list that is played for every entry in which the
 frame's gate is open.
 """
@@ -58,7 +58,12 @@ class Unplanned:
             length = max(load.frame_bytes, self._slot_bytes(port))
             for place in itertools.pairwise(way):
                 if place in self._ports:
-                    self._in_flight[place].append((load.priority, length))
+                    queue = self._given.bridges[place[0]].class_of(load.priority)
+                    self._in_flight[place].append((queue, length))
+
+    def _ptp(self, place: Place) -> int:
+        """The queue of PTP's messages at a port."""
+        return self._given.bridges[place[0]].class_of(self._sync.priority)
 
     def _way(self, start: str, end: str) -> list[Place]:
         """Links from one node to another; none if they are not connected."""
@@ -103,22 +108,20 @@ class Unplanned:
                     if place in self._way(name, reign[1])
                 ]
 
-    def goes_before(self, place: Place, priority: int) -> bool:
-        """Whether best effort, or PTP that gathers behind a gate, is as urgent as frames of this
-        priority where it may go with them.
+    def goes_before(self, place: Place, queue: int) -> bool:
+        """Whether best effort, or PTP that gathers behind a gate, is in the queue of frames or in a
+        higher one where it may go with them.
         """
-        entries = self._ports.get(place)
-        urgent = [urgency for urgency, _ in self._in_flight.get(place, []) if urgency >= priority]
+        entries = self._ports[place]
+        urgent = [other for other, _ in self._in_flight[place] if other >= queue]
         if entries is None:
             return bool(urgent)
-        ptp = self._sync.priority
+        ptp = self._ptp(place)
         is_shut = any(not mask >> ptp & 1 for mask, _ in entries)
-        if self._messages[place] and ptp >= priority and is_shut:
+        if self._messages[place] and ptp >= queue and is_shut:
             urgent.append(ptp)
         return any(
-            mask >> priority & 1 and mask >> urgency & 1
-            for mask, _ in entries
-            for urgency in urgent
+            mask >> queue & 1 and mask >> other & 1 for mask, _ in entries for other in urgent
         )
 
     def _ptp_bytes(self) -> int:
@@ -131,28 +134,28 @@ class Unplanned:
             _PTP_BYTES, *(self._slot_bytes(name) for name in self._given.plan["stations"]), 0
         )
 
-    def _wait_ps(self, place: Place, priority: int) -> int:
-        """When a frame of this priority begins that comes just after the longest of lower priority
-        has begun, or as its gate opens.
+    def _wait_ps(self, place: Place, queue: int) -> int:
+        """When a frame of this queue begins that comes just after the longest of a lower queue has
+        begun, or as its gate opens.
         """
         if place not in self._ports:
             return 0
         entries = self._ports[place]
         if entries is None:
-            return self._played_ps(place, priority, -1, 0)
+            return self._played_ps(place, queue, -1, 0)
         worst_ps = 0
         for index, (mask, _) in enumerate(entries):
-            if mask >> priority & 1:
-                gap_ps = self._gap_ps(place, priority, entries[index:] + entries[:index])
-                worst_ps = max(worst_ps, self._played_ps(place, priority, mask, gap_ps))
+            if mask >> queue & 1:
+                gap_ps = self._gap_ps(place, queue, entries[index:] + entries[:index])
+                worst_ps = max(worst_ps, self._played_ps(place, queue, mask, gap_ps))
         return worst_ps
 
-    def _gap_ps(self, place: Place, priority: int, entries: _Entries) -> int:
+    def _gap_ps(self, place: Place, queue: int, entries: _Entries) -> int:
         """What is left of the gap behind a frame that ended as its gate shut, where the first of
         these entries begins and the frame's own gate was shut.
         """
         mask, left_ps = entries[0][0], _GAP_BYTES * self._given.links[place][0]
-        if entries[-1][0] >> priority & 1:
+        if entries[-1][0] >> queue & 1:
             return 0
         for before, length_ps in reversed(entries):
             if left_ps <= 0:
@@ -164,22 +167,23 @@ class Unplanned:
 
     def _passes(self, place: Place, mask: int) -> bool:
         """Whether anything unplanned may pass by these gates."""
-        urgencies = [urgency for urgency, _ in self._in_flight[place]]
+        queues = [queue for queue, _ in self._in_flight[place]]
         if self._messages[place]:
-            urgencies.append(self._sync.priority)
-        return any(mask >> urgency & 1 for urgency in urgencies)
+            queues.append(self._ptp(place))
+        return any(mask >> queue & 1 for queue in queues)
 
-    def _played_ps(self, place: Place, priority: int, mask: int, gap_ps: int) -> int:
+    def _played_ps(self, place: Place, queue: int, mask: int, gap_ps: int) -> int:
         """The same with these gates open, at first a gap behind a frame."""
         byte_ps = self._given.links[place][0]
         ptp_ps = (self._ptp_bytes() + _OVERHEAD_BYTES) * byte_ps
         lower = [
             (length + _OVERHEAD_BYTES) * byte_ps
-            for urgency, length in self._in_flight[place]
-            if urgency < priority and mask >> urgency & 1
+            for other, length in self._in_flight[place]
+            if other < queue and mask >> other & 1
         ]
-        waiting = list(self._messages[place]) if mask >> self._sync.priority & 1 else []
-        if waiting and self._sync.priority < priority:
+        ptp = self._ptp(place)
+        waiting = list(self._messages[place]) if mask >> ptp & 1 else []
+        if waiting and ptp < queue:
             lower.append(ptp_ps)
             waiting = []
         at_ps = max([*lower, gap_ps])
@@ -196,8 +200,8 @@ def check_unplanned(given: Given, unplanned: Unplanned) -> list[str]:
     found = []
     for place in sorted({window.place for window in given.windows}):
         own = [window for window in given.windows if window.place == place]
-        priorities = {given.streams[window.stream].priority for window in own}
-        if any(unplanned.goes_before(place, priority) for priority in sorted(priorities)):
+        queues = {given.queue(window.stream, place) for window in own}
+        if any(unplanned.goes_before(place, queue) for queue in sorted(queues)):
             found.append(
                 f"best effort goes before planned frames from {place[0]} towards {place[1]}"
             )
@@ -217,10 +221,11 @@ def _leaves_time(given: Given, unplanned: Unplanned, place: Place, own: list[Win
     two messages.
     """
     sync = given.scenario.sync
-    waits_ps = [unplanned.wait_ps(place, given.streams[window.stream].priority) for window in own]
+    queues = [given.queue(window.stream, place) for window in own]
+    waits_ps = [unplanned.wait_ps(place, queue) for queue in queues]
     if not sync.by_ptp or not any(waits_ps):
         return True
-    if all(given.streams[window.stream].priority > sync.priority for window in own):
+    if min(queues) > given.bridges[place[0]].class_of(sync.priority):
         return True
     stretch_ps = min(sync.interval_ms, sync.delay_interval_ms) * 10**9 // 2
     wires_ps = [

@@ -9,6 +9,7 @@ import itertools
 from collections.abc import Iterator
 
 from keepon.errors import ConfigError
+from keepon.model.scenario import Load
 from keepon.model.wire import GAP_BYTES, byte_time_ps
 from keepon.planner.network.flows import Flow
 from keepon.planner.network.ground import Ground
@@ -44,18 +45,34 @@ def _refuse_loads(ground: Ground) -> None:
         port = ground.topology.port_to(load.talker, path[1])
         _refuse_shared_class(ground, port.name, load.tc, key)
         for here, there in itertools.pairwise(path[1:]):
+            own = ground.queue(here, load.priority)
             for flow in planned.get((here, there), []):
-                if load.priority == flow.stream.priority or (
-                    load.priority > flow.stream.priority
-                    and ground.open_at_once(here, there, flow.stream.priority, load.priority)
-                ):
-                    is_gated = ground.is_gated(here, there)
-                    allowed = "another than" if is_gated else "below"
-                    raise ConfigError(
-                        f'key `load[{index}].priority` (load "{load.id}") = {load.priority}: must'
-                        f" be {allowed} {flow.stream.priority}, the priority of stream"
-                        f' "{flow.stream.id}" on the link "{here}" to "{there}"; choose a lower one'
-                    )
+                queue = ground.queue(here, flow.stream.priority)
+                if own == queue or (own > queue and ground.open_at_once(here, there, queue, own)):
+                    raise _before(ground, (here, there), flow, index, load)
+
+
+def _before(
+    ground: Ground, port: tuple[str, str], flow: Flow, index: int, load: Load
+) -> ConfigError:
+    """The sentence for best effort in a stream's queue, or in one that goes first."""
+    bridge, stream = ground.bridges[port[0]], flow.stream
+    own, queue = bridge.class_of(load.priority), bridge.class_of(stream.priority)
+    allowed = "be another than" if ground.is_gated(*port) else "be below"
+    lower = [priority for priority in range(8) if bridge.class_of(priority) < queue]
+    higher = [priority for priority in range(8) if bridge.class_of(priority) > own]
+    if lower:
+        remedy = f"choose a priority of a lower one, such as {lower[0]}"
+    elif higher:
+        usual = min(higher, key=lambda priority: abs(priority - 5))
+        remedy = f"give the stream a priority of a higher one, such as {usual}"
+    else:
+        remedy = f'state more queues of bridge "{bridge.name}"'
+    return ConfigError(
+        f'key `load[{index}].priority` (load "{load.id}") = {load.priority}: its traffic class'
+        f" {own} must {allowed} {queue}, that of priority {stream.priority} of stream"
+        f' "{stream.id}", on the link "{port[0]}" to "{port[1]}"; {remedy}'
+    )
 
 
 def _legs(flow: Flow) -> Iterator[tuple[Tree, Leg]]:
@@ -66,19 +83,20 @@ def _refuse_ptp_before(ground: Ground) -> None:
     """Messages of PTP that gather behind a closed gate must not go before streams' frames: ways
     where they do are none.
     """
-    ptp = ground.scenario.sync.priority
     if not ground.scenario.sync.by_ptp:
         return
     for flow in ground.flows:
-        queue, met = flow.stream.priority, dict[int, Leg]()
+        met: dict[int, tuple[Leg, int, int]] = {}
         for tree, leg in _legs(flow):
             listed = ground.explicit(leg.here, leg.there)
-            if listed is None or ptp < queue or listed.always(ptp):
+            if listed is None:
                 continue
-            if listed.together(queue, ptp):
-                met.setdefault(tree.number, leg)
+            ptp = ground.queue(leg.here, ground.scenario.sync.priority)
+            queue = ground.queue(leg.here, flow.stream.priority)
+            if ptp >= queue and not listed.always(ptp) and listed.together(queue, ptp):
+                met.setdefault(tree.number, (leg, queue, ptp))
         if len(met) == len(flow.trees):
-            leg = met[flow.trees[0].number]
+            leg, queue, ptp = met[flow.trees[0].number]
             index = list(ground.bridges).index(leg.here)
             raise ConfigError(
                 f"key `bridge[{index}].gates.{leg.there}.entries`: must not open gate {ptp} of"
@@ -127,20 +145,21 @@ def _refuse_without_time(ground: Ground) -> None:
 
 
 def _without_time(ground: Ground, flow: Flow, leg: Leg, other: Flow) -> ConfigError:
-    station, queue = other.station.station, flow.stream.priority
+    station = other.station.station
     way = 'release "sleep"' if station.release == "sleep" else f'driver "{station.driver}"'
     return ground.wrong(
         other.stream, "priority", str(other.stream.priority),
         f'must have a gate of its own on the link "{leg.here}" to "{leg.there}", where stream'
-        f' "{flow.stream.id}" of priority {queue} has a bound, for the frames of station'
-        f' "{station.name}" ({way}) come whenever they do; choose another priority and'
+        f' "{flow.stream.id}" of priority {flow.stream.priority} has a bound, for the frames of'
+        f' station "{station.name}" ({way}) come whenever they do; choose another priority and'
         ' gates = "auto", or let its frames leave at their times',
     )  # fmt: skip
 
 
 def _may_be_before(ground: Ground, leg: Leg, flow: Flow, other: Flow) -> bool:
     """Whether a frame of the other one may be sent as the flow's is due, or the gap behind it."""
-    queue, own = flow.stream.priority, other.stream.priority
+    queue = ground.queue(leg.here, flow.stream.priority)
+    own = ground.queue(leg.here, other.stream.priority)
     if queue == own or ground.open_at_once(leg.here, leg.there, queue, own):
         return True
     listed = ground.explicit(leg.here, leg.there)

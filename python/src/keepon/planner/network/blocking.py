@@ -36,8 +36,8 @@ class Foreign:
     """What passes one port unplanned, in ps of its wire.
 
     Attributes:
-        loads_ps: the longest frame of best effort by priority. Without gates that is below the one
-            of every stream here.
+        loads_ps: the longest frame of best effort by queue. Without gates that is below the one of
+            every stream here.
         message_ps: the longest PTP message.
         messages: how many of PTP may come together.
     """
@@ -69,6 +69,7 @@ class Blocking:
         self._scenario = scenario
         self._topology = topology
         self._stations = stations
+        self._bridges = {bridge.name: bridge for bridge in scenario.bridge}
         loads = self._loads()
         messages = self._messages()
         frame_bytes = self._message_bytes()
@@ -80,31 +81,33 @@ class Blocking:
             for port in loads.keys() | messages.keys()
         }  # fmt: skip
 
-    def at(self, here: str, there: str, priority: int) -> int:
-        """Bound in ps for frames of this priority at a port without gates."""
-        foreign = self._foreign.get((here, there))
-        return (
-            0 if foreign is None else foreign.blocking_ps(priority > self._scenario.sync.priority)
-        )
+    def _ptp(self, here: str) -> int:
+        """The queue of PTP's messages at a bridge."""
+        return self._bridges[here].class_of(self._scenario.sync.priority)
 
-    def behind_gates(self, here: str, there: str, priority: int, listed: GateList) -> int:
-        """Bound in ps for frames of this priority at a port with a gate list by hand. A frame ends
+    def at(self, here: str, there: str, queue: int) -> int:
+        """Bound in ps for frames of this queue at a port without gates."""
+        foreign = self._foreign.get((here, there))
+        return 0 if foreign is None else foreign.blocking_ps(queue > self._ptp(here))
+
+    def behind_gates(self, here: str, there: str, queue: int, listed: GateList) -> int:
+        """Bound in ps for frames of this queue at a port with a gate list by hand. A frame ends
         before its gate closes, so those are in flight whose gate is open with the stream's; of one
         that ends as that opens, or just before, the gap is, or the rest of it.
         """
-        foreign, ptp = self._foreign.get((here, there)), self._scenario.sync.priority
+        foreign, ptp = self._foreign.get((here, there)), self._ptp(here)
         if foreign is None:
             return 0
-        goes_first = foreign.messages and ptp >= priority and listed.together(priority, ptp)
+        goes_first = foreign.messages and ptp >= queue and listed.together(queue, ptp)
         lengths_ps = dict(foreign.loads_ps)
         if foreign.messages and not goes_first:
             lengths_ps[ptp] = max(lengths_ps.get(ptp, 0), foreign.message_ps)
         gap_ps = GAP_BYTES * byte_time_ps(self._topology.wires[here, there].rate_bps)
         blocked_ps = 0
-        for queue, length_ps in lengths_ps.items():
-            if listed.together(priority, queue):
+        for other, length_ps in lengths_ps.items():
+            if listed.together(queue, other):
                 blocked_ps = max(blocked_ps, length_ps)
-            elif (ago_ps := listed.shut_before_ps(priority, queue, gap_ps)) is not None:
+            elif (ago_ps := listed.shut_before_ps(queue, other, gap_ps)) is not None:
                 blocked_ps = max(blocked_ps, gap_ps - ago_ps)
         return blocked_ps + (foreign.messages * foreign.message_ps if goes_first else 0)
 
@@ -113,7 +116,7 @@ class Blocking:
         two messages.
 
         Args:
-            frames: priority and wire time in ps of all streams that may pass the port.
+            frames: queue and wire time in ps of all streams that may pass the port.
 
         Raises:
             ConfigError: the interval is too short.
@@ -122,7 +125,7 @@ class Blocking:
         if (
             foreign is None
             or not foreign.messages
-            or all(priority > sync.priority for priority, _ in frames)
+            or all(queue > self._ptp(here) for queue, _ in frames)
         ):
             return
         # Of every window that is left to others which a frame may be kept; of two at the edges not
@@ -130,8 +133,8 @@ class Blocking:
         longest_ps = max(wire_ps for _, wire_ps in frames)
         unplanned_ps = foreign.blocking_ps(is_above_ptp=False) + 2 * longest_ps
         needed_ps = MESSAGES_APART * max(
-            unplanned_ps + unplanned_ps * wire_ps // self.at(here, there, priority)
-            for priority, wire_ps in frames
+            unplanned_ps + unplanned_ps * wire_ps // self.at(here, there, queue)
+            for queue, wire_ps in frames
         )
         key, interval_ms = min(
             (("interval_ms", sync.interval_ms), ("delay_interval_ms", sync.delay_interval_ms)),
@@ -148,7 +151,7 @@ class Blocking:
         )
 
     def _loads(self) -> dict[Port, dict[int, int]]:
-        """The longest frame of best effort by port and priority."""
+        """The longest frame of best effort by port and queue."""
         found: dict[Port, dict[int, int]] = {}
         for _, load, path in self._topology.best_effort:
             station = self._stations[self._topology.port_to(load.talker, path[1]).name]
@@ -160,7 +163,8 @@ class Blocking:
             for port in itertools.pairwise(path[1:]):
                 length_ps = wire_time_ps(frame_bytes, self._topology.wires[port].rate_bps)
                 of_port = found.setdefault(port, {})
-                of_port[load.priority] = max(of_port.get(load.priority, 0), length_ps)
+                queue = self._bridges[port[0]].class_of(load.priority)
+                of_port[queue] = max(of_port.get(queue, 0), length_ps)
         return found
 
     def _message_bytes(self) -> int:

@@ -48,7 +48,6 @@ def refuse(ground: Ground, limits: Limits | None = None) -> None:
     for flow in ground.flows:
         limits.look("keys were checked")
         _refuse_stream(ground, flow)
-    _refuse_queues(ground)
     _refuse_free_gates(ground)
     _refuse_capacity(ground)
     beside.refuse(ground)
@@ -95,20 +94,6 @@ def _refuse_stream(ground: Ground, flow: Flow) -> None:
                 f"must be at least {least_ns}, what its frames, the bridges' processing and the "
                 "cables take; raise it or move the stations closer",
             )  # fmt: skip
-
-
-def _refuse_queues(ground: Ground) -> None:
-    """Every priority has a queue at every bridge on the way."""
-    for flow in ground.flows:
-        for tree in flow.trees:
-            for leg in tree.legs:
-                if leg.parent >= 0 and flow.stream.priority >= ground.bridges[leg.here].queues:
-                    raise ground.wrong(
-                        flow.stream, "priority", str(flow.stream.priority),
-                        f'must be below {ground.bridges[leg.here].queues}, the queues of '
-                        f'bridge "{leg.here}"; lower it '
-                        "or state bridge.queues",
-                    )  # fmt: skip
 
 
 def _refuse_free_gates(ground: Ground) -> None:
@@ -192,14 +177,15 @@ def _closed(ground: Ground, limits: Limits) -> Proof | None:
         limits.look(PROVING)
         if all(ground.is_shut(flow, tree) for tree in flow.trees):
             listed = [
-                f'"{leg.here}" towards "{leg.there}"'
+                f'"{leg.here}" towards "{leg.there}" (queue'
+                f" {ground.queue(leg.here, flow.stream.priority)})"
                 for leg in flow.trees[0].legs
                 if ground.explicit(leg.here, leg.there) is not None
             ]
             return Proof(
                 "gate-list",
                 f'stream "{flow.stream.id}": the gate list of bridge {" or ".join(listed)} does not'
-                f" open queue {flow.stream.priority} for it in every period",
+                " open its queue for it in every period",
                 [flow.stream.id],
             )
     return None

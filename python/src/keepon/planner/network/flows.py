@@ -39,7 +39,7 @@ class Step:
     """What one leg of a tree takes of a flow, whenever it is released; times in ps.
 
     Attributes:
-        wire, queue: what it claims.
+        wire, queue: what it claims; `queue_number` of a bridge's port.
         after_ps: at least and at most, from the reference plane of the leg before until it may
             leave.
         least_ps, length_ps: on the wire with preamble and gap; at its longest, in whole ns.
@@ -52,6 +52,7 @@ class Step:
 
     wire: tuple[str, str, str]
     queue: tuple[str, str, str, str]
+    queue_number: int
     after_ps: tuple[int, int]
     least_ps: int
     length_ps: int

@@ -103,10 +103,11 @@ class Ground:
         self._owned = {name: self._listed_slots(station) for name, station in self.stations.items()}
         self.lengths = Lengths(scenario)
         self._blocking = Blocking(scenario, self.topology, self.stations)
-        self.load_priorities: dict[tuple[str, str], set[int]] = {}
+        self.load_queues: dict[tuple[str, str], set[int]] = {}
         for _, load, path in self.topology.best_effort:
-            for place in itertools.pairwise(path):
-                self.load_priorities.setdefault(place, set()).add(load.priority)
+            for here, there in itertools.pairwise(path[1:]):
+                queue = self.queue(here, load.priority)
+                self.load_queues.setdefault((here, there), set()).add(queue)
         self._alone: dict[tuple[int, int, int], Placement | int] = {}
         self._steps: dict[tuple[int, int], list[Step]] = {}
         routes = Routes(self.topology, scenario.planner.routes)
@@ -137,6 +138,10 @@ class Ground:
     def listed_ports(self) -> dict[tuple[str, str], GateList]:
         """Ports that were given a gate list by hand."""
         return dict(self._explicit)
+
+    def queue(self, bridge: str, priority: int) -> int:
+        """The queue that frames of a priority have at the ports of a bridge."""
+        return self.bridges[bridge].class_of(priority)
 
     def explicit(self, here: str, there: str) -> GateList | None:
         """The gate list a port was given by hand."""
@@ -180,14 +185,14 @@ class Ground:
             return 0
         return (BRIDGE_CLOCK_ERROR_NS + self.scenario.asymmetry_error_ns(bridge)) * PS_PER_NS
 
-    def blocked_ps(self, here: str, there: str, priority: int) -> int:
-        """How long frames that no plan knows can keep one of this priority from leaving a port
-        without gates, or with a gate list by hand.
+    def blocked_ps(self, here: str, there: str, queue: int) -> int:
+        """How long frames that no plan knows can keep one of this queue from leaving a port without
+        gates, or with a gate list by hand.
         """
         listed = self.explicit(here, there)
         if listed is not None:
-            return self._blocking.behind_gates(here, there, priority, listed)
-        return self._blocking.at(here, there, priority)
+            return self._blocking.behind_gates(here, there, queue, listed)
+        return self._blocking.at(here, there, queue)
 
     def _check_blocking(self) -> None:
         """PTP leaves planned frames time at every port without gates, and they leave PTP time."""
@@ -200,7 +205,8 @@ class Ground:
                 if here not in self.bridges or self.bridges[here].gates != "none":
                     continue
                 wire_ps = wire_time_ps(frame_bytes, self.topology.wires[here, there].rate_bps)
-                passing.setdefault((here, there), []).append((flow.stream.priority, wire_ps))
+                queue = self.queue(here, flow.stream.priority)
+                passing.setdefault((here, there), []).append((queue, wire_ps))
         for (here, there), frames in passing.items():
             self._blocking.check_rate(here, there, frames)
 
@@ -353,9 +359,10 @@ class Ground:
         least_ps, most_ps = self.frame_ps(flow, leg.here, leg.there, OVERHEAD_BYTES)
         length_ps = ceil_ns(most_ps) * PS_PER_NS
         frame_bytes, priority = flow.station.planned_frame_bytes(flow.stream), flow.stream.priority
+        queue = self.queue(leg.here, priority) if leg.parent >= 0 else 0
         gated, after_ps, blocked_ps = self.is_gated(leg.here, leg.there), (0, 0), 0
         if leg.parent >= 0 and not gated:
-            blocked_ps = self.blocked_ps(leg.here, leg.there, priority)
+            blocked_ps = self.blocked_ps(leg.here, leg.there, queue)
         if leg.parent >= 0:
             before = tree.legs[leg.parent]
             way_ps = self.topology.wires[before.here, before.there].propagation_ns * PS_PER_NS
@@ -366,7 +373,8 @@ class Ground:
         ordered = self.scenario.planner.isolation != "frame" and gated
         return Step(
             wire=("wire", leg.here, leg.there),
-            queue=("queue", leg.here, leg.there, str(priority)),
+            queue=("queue", leg.here, leg.there, str(queue)),
+            queue_number=queue,
             after_ps=after_ps,
             least_ps=least_ps,
             length_ps=length_ps,
@@ -413,7 +421,7 @@ class Ground:
                 continue
             least_ps, _ = self.frame_ps(placement.flow, hop.bridge, hop.peer, PREAMBLE_BYTES)
             at_ps = hop.early_ps + self.margin_ps(hop.bridge)
-            left_ps = listed.left_ps(placement.flow.stream.priority, at_ps, least_ps)
+            left_ps = listed.left_ps(hop.window.queue, at_ps, least_ps)
             if left_ps is not None:
                 found.append(left_ps + 1)
         return min(found)
@@ -445,7 +453,7 @@ class Ground:
             # Slots follow each other whatever the crystal; what one is longer others are shorter.
             wire_ps = wire_time_ps(station.planned_frame_bytes(flow.stream), rate_bps)
         length_ps = wire_ps + high_ps - low_ps
-        return Window(flow.stream.id, flow.stream.priority, start_ps, length_ps, flow.period_ps)
+        return Window(flow.stream.id, flow.stream.tc, start_ps, length_ps, flow.period_ps)
 
     def _claim_talker(self, placement: Placement) -> None:
         """The wire of the talker, and its class's slots."""
@@ -483,7 +491,7 @@ class Ground:
         if listed is not None:
             if self._is_shut(flow, here, there):
                 return NEVER
-            opens = self._opens(flow, here, there, listed, ready_ps)
+            opens = self._opens(flow, step, listed, ready_ps)
             if (
                 opens is None
             ):  # it ends within the error of the clock, and behind it the next begins
@@ -497,7 +505,7 @@ class Ground:
         length_ps = late_ps - early_ps + step.length_ps
         window = Window(
             flow.stream.id,
-            flow.stream.priority,
+            step.queue_number,
             early_ps,
             length_ps,
             flow.period_ps,
@@ -545,18 +553,20 @@ class Ground:
         if flow.period_ps % (listed.cycle_ns * PS_PER_NS):
             return True
         _, most_ps = self.frame_ps(flow, here, there, PREAMBLE_BYTES)
-        need_ps = most_ps + self.blocked_ps(here, there, flow.stream.priority)
-        return listed.earliest_ps(flow.stream.priority, 0, need_ps) is None
+        queue = self.queue(here, flow.stream.priority)
+        need_ps = most_ps + self.blocked_ps(here, there, queue)
+        return listed.earliest_ps(queue, 0, need_ps) is None
 
     def _opens(
-        self, flow: Flow, here: str, there: str, listed: GateList, ready_ps: tuple[int, int]
+        self, flow: Flow, step: Step, listed: GateList, ready_ps: tuple[int, int]
     ) -> tuple[int, int] | None:
         """When a gate list given by hand lets a frame start, by a clock that is off either way, if
         it has room for what may be sent before it; None: not surely.
         """
+        _, here, there = step.wire
         least_ps, most_ps = self.frame_ps(flow, here, there, PREAMBLE_BYTES)
-        queue, off_ps = flow.stream.priority, self.margin_ps(here)
-        most_ps += self.blocked_ps(here, there, queue)
+        queue, off_ps = step.queue_number, self.margin_ps(here)
+        most_ps += step.blocked_ps
         ahead = listed.earliest_ps(queue, ready_ps[0] + off_ps, least_ps)
         behind = listed.earliest_ps(queue, ready_ps[1] - off_ps, most_ps)
         other = listed.earliest_ps(queue, ready_ps[1] + off_ps, most_ps)

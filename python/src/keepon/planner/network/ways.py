@@ -65,10 +65,10 @@ def _meets_load(ground: Ground, stream: Stream, tree: Tree) -> bool:
     for leg in tree.legs:
         if leg.here not in ground.bridges:
             continue
-        for priority in ground.load_priorities.get((leg.here, leg.there), ()):
-            if priority == stream.priority or (
-                priority > stream.priority
-                and ground.open_at_once(leg.here, leg.there, stream.priority, priority)
+        queue = ground.queue(leg.here, stream.priority)
+        for other in ground.load_queues.get((leg.here, leg.there), ()):
+            if other == queue or (
+                other > queue and ground.open_at_once(leg.here, leg.there, queue, other)
             ):
                 return True
     return False

@@ -135,6 +135,7 @@ class BridgeSpec(TypedDict):
     processing_ns: int
     ppm: float
     queue_frames: int
+    queues: list[int]
     wander_ppb_per_s: NotRequired[float]
     sync: NotRequired[str]
     ptp_turnaround_ns: NotRequired[int]

@@ -48,6 +48,7 @@ def bridge_spec(scenario: Scenario, bridge: Bridge) -> BridgeSpec:
     """
     spec: BridgeSpec = {
         "processing_ns": bridge.processing_ns, "ppm": 0.0, "queue_frames": bridge.queue_frames,
+        "queues": [bridge.class_of(priority) for priority in range(8)],
     }  # fmt: skip
     if scenario.sync.mode == "ideal":
         return spec
