@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
+from keepon.errors import EXIT_INPUT, EXIT_NOT_TRIED
 from schedulability_cases import keepon
 
 SLOW = """schema = "keepon.scenario/1"
@@ -40,3 +41,40 @@ def test_no_digit_is_lost(
     assert str(sum(terms.values()) // 1000) in printed
     assert all(f"{term / 1000:.15g}" in printed for term in terms.values())
     assert "12345.678" in printed  # the cycle, us
+
+
+SHAPED = """schema = "keepon.scenario/1"
+name = "shaped"
+duration_s = 0.1
+station = [
+  { name = "a", driver = "launchtime", qdisc = '''
+tc qdisc add dev e handle 100 root mqprio num_tc 2 map 0 1 queues 1@0 1@1 hw 1
+tc qdisc add dev e parent 100:2 cbs locredit -1470 hicredit 30 sendslope -980000 idleslope 20000 \\
+  offload 1''' },
+  { name = "b", driver = "launchtime" },
+]
+link = [{ ends = ["a", "b"] }]
+[[stream]]
+id = "rtc"
+talker = "a"
+listeners = ["b"]
+period_ns = 1_000_000
+frame_bytes = 200
+tc = 1
+"""
+
+
+def test_what_the_simulator_lacks_is_not_said_to_have_been_tried(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No shaper was simulated, and the plan claimed 10 frames within every bound."""
+    scenario = tmp_path / "shaped.toml"
+    scenario.write_text(SHAPED)
+    assert keepon(monkeypatch, "plan", scenario) == EXIT_NOT_TRIED
+    printed = capsys.readouterr().out
+    reason = "the simulator has no cbs in front of a driver; leave it out"
+    assert printed.startswith("shaped: plan (first-fit), not tried in the simulator: key `station")
+    assert reason in printed.split("\n")[0]
+    assert "within every bound" not in printed
+    assert keepon(monkeypatch, "run", scenario, "--out", tmp_path / "out") == EXIT_INPUT
+    assert reason in capsys.readouterr().err

@@ -18,7 +18,7 @@ import pytest
 from helpers import TWO_STATIONS
 from keepon.cli import app, planning
 from keepon.cli import plan_command as command
-from keepon.errors import EXIT_INPUT, EXIT_MET, EXIT_MISSED
+from keepon.errors import EXIT_INPUT, EXIT_MET, EXIT_MISSED, EXIT_NOT_TRIED
 from keepon.model import documents, loading, schemacheck
 from keepon.model.scenario import Scenario
 from keepon.planner import plan as make_plan
@@ -126,7 +126,7 @@ def test_whenever_the_time_is_over_there_is_an_answer_that_says_so(
     assert "the scenario was read" in told
     assert any("routes were looked for" in text for text in told)
     if "trial" in whole:
-        assert planning.NOT_TRIED in told
+        assert planning.NO_TIME in told
         assert any("the plan was checked" in text for text in told)
 
 
@@ -274,24 +274,19 @@ def test_streams_without_a_place_are_told_from_those_not_tried(
 def test_a_plan_without_a_trial_says_so(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def cut_short(*_: Any) -> dict[str, Any]:
-        raise TimeUpError("the plan was tried in the simulator")
-
-    monkeypatch.setattr(planning, "trial", cut_short)
+    scenario, clock = loading.load(TWO_STATIONS), Clock()
+    planning.checked(scenario, None, planning.Watch(clock.limits()))
     for as_json in (False, True):
-        assert (
-            command.run(lambda: loading.load(TWO_STATIONS), None, None, 60, 1, as_json) == EXIT_MET
-        )
+        over = Clock(clock.looks + 1)  # the first is the alarm's, the next the trial's
+        monkeypatch.setattr(planning, "Limits", lambda *_, at=over, **__: at.limits())
+        assert command.run(lambda: scenario, None, None, 60, 1, as_json) == EXIT_NOT_TRIED
         printed = capsys.readouterr().out
         if as_json:
             plan = json.loads(printed)
             assert schemacheck.first_problem(plan, documents.json_schema("plan")) is None
             assert "trial" not in plan
         else:
-            assert (
-                "checked independently, but not tried in the simulator, as the time limit"
-                in printed
-            )
+            assert printed.startswith(f"{scenario.name}: plan (first-fit), {planning.NO_TIME}\n")
             assert "within every bound" not in printed
 
 
@@ -365,7 +360,7 @@ def test_hundreds_of_streams_take_little_memory(tmp_path: Path) -> None:
         timeout=300,
     )
     code, loaded, peak_mb = done.stderr.split()[-3:]
-    assert int(code) in (EXIT_MET, EXIT_MISSED)
+    assert int(code) in (EXIT_MET, EXIT_MISSED, EXIT_NOT_TRIED)
     assert loaded == "False"  # a model of so many pairs would not have been made in time
     assert int(peak_mb) < PEAK_MB
 

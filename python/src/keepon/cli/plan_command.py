@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from keepon.cli import planning
-from keepon.errors import EXIT_INTERRUPTED, EXIT_MET, EXIT_MISSED
+from keepon.errors import EXIT_INTERRUPTED, EXIT_MET, EXIT_MISSED, EXIT_NOT_TRIED
 from keepon.model import documents
 from keepon.model.plan import Plan, Trial
 from keepon.model.scenario import Scenario
@@ -31,7 +31,7 @@ def run(
     """Plan a scenario and show it; a plan that is printed has passed the checker and a run in the
     simulator.
 
-    If there was no time for the run, that is said.
+    If there was no time for the run, or the simulator cannot do it, the first line says so.
 
     Raises:
         ConfigError: the scenario or an option is wrong.
@@ -49,8 +49,9 @@ def run(
         return EXIT_INTERRUPTED
     # What came late in the trial would come late for the user: the plan is shown, and is no
     # success.
-    late = "trial" in plan and plan["trial"]["unsent"]
-    return EXIT_MET if plan["status"] == "feasible" and not late else EXIT_MISSED
+    if plan["status"] != "feasible" or ("trial" in plan and plan["trial"]["unsent"]):
+        return EXIT_MISSED
+    return EXIT_NOT_TRIED if "not_tried" in plan else EXIT_MET
 
 
 def _show(plan: Plan) -> None:
@@ -64,7 +65,8 @@ def _show(plan: Plan) -> None:
                 f" {', '.join(shown)}{' and others' if len(shown) < len(why['streams']) else ''}"
             )
         return
-    terminal.say(f"{plan['scenario']}: plan ({plan['method']})")
+    untried = f", {plan['not_tried']}" if "not_tried" in plan else ""
+    terminal.say(f"{plan['scenario']}: plan ({plan['method']}){untried}")
     for table in (tables.plan_table(plan), *tables.plan_parts(plan), *tables.rationale(plan)):
         terminal.show(table)
     if "kept" in plan:
@@ -83,9 +85,7 @@ def _show(plan: Plan) -> None:
         for line in _unsent(plan, tried):
             terminal.say(line)
     else:
-        terminal.say(
-            f"checked independently{', but ' + plan['not_tried'] if 'not_tried' in plan else ''}"
-        )
+        terminal.say(f"checked independently{', but not tried' if untried else ''}")
     terminal.say(f"planned in {plan['seconds']:.3f} s")
 
 

@@ -22,10 +22,11 @@ from keepon.planner.network.plan import plan as make_plan
 from keepon.planner.network.plan import without_time
 from keepon.planner.partition.limits import TIME_LIMIT_MAX_S, Limits, Progress, TimeUpError, silent
 from keepon.planner.verify import verify
-from keepon.trial.trial import trial
+from keepon.trial.trial import refusal, trial
 
 GRACE_S = 0.5
-NOT_TRIED = "not tried in the simulator, as the time limit was reached: give a longer --time-limit"
+NOT_TRIED = "not tried in the simulator"
+NO_TIME = f"{NOT_TRIED}, as the time limit was reached: give a longer --time-limit"
 
 
 @contextmanager
@@ -113,12 +114,14 @@ def tried(scenario: Scenario, keep: Path | None, watch: Watch) -> Plan:
     plan = checked(scenario, keep, watch)
     if plan["status"] != "feasible" or not scenario.stream:
         return plan
+    if (reason := refusal(scenario)) is not None:
+        return {**plan, "not_tried": f"{NOT_TRIED}: {reason}"}
     watch.limits.progress("trying the plan in the simulator")
     watch.at = "the plan was tried in the simulator"
     try:
         return {**plan, "trial": trial(scenario, plan, watch.look)}
     except TimeUpError:
-        return {**plan, "not_tried": NOT_TRIED}
+        return {**plan, "not_tried": NO_TIME}
 
 
 def planned(

@@ -26,8 +26,8 @@ from keepon.targets.runs import Outcome
 EXIT_CODES = (
     "Exit codes: 0 met; 1 missed (a frame due, a bound or a deadline), or no plan; 2 usage or"
     " input; 3 environment; 4 nothing checked (no bound on the delay and no deadline, or too few"
-    " frames for a bound); 5 no frames were due; 70 a defect of Keepon, with a line to report; 130"
-    " interrupted."
+    " frames for a bound); 5 no frames were due; 6 a plan that was not tried; 70 a defect of"
+    " Keepon, with a line to report; 130 interrupted."
 )
 
 

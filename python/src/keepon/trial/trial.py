@@ -17,6 +17,7 @@ from keepon.model.scenario import Scenario, Station
 from keepon.model.timing import talk_start_ns
 from keepon.model.topology import Topology
 from keepon.targets.sim.build import Build
+from keepon.targets.sim.refusals import check_supported
 from keepon.targets.sim.runner import simulate_build
 from keepon.trial import clocks
 
@@ -42,6 +43,15 @@ TRIAL_SYNCS_MAX_NS = 60_000_000_000
 
 def _at_leisure() -> None:
     """Who has all the time there is looks at no clock."""
+
+
+def refusal(scenario: Scenario) -> str | None:
+    """Why the simulator cannot try a plan of a scenario, as one sentence; None: it can."""
+    try:
+        check_supported(scenario.model_copy(update={"fault": []}))
+    except ConfigError as error:
+        return str(error)
+    return None
 
 
 def trial(scenario: Scenario, plan: Plan, look: Callable[[], None] = _at_leisure) -> Trial:
