@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -67,6 +68,11 @@ def environment() -> dict[str, str]:
     env["PIP_ROOT_USER_ACTION"] = "ignore"
     env["HYPOTHESIS_STORAGE_DIRECTORY"] = str(OUT / "cache" / "hypothesis")
     env.setdefault("LC_ALL", "C.UTF-8")
+    # Objects are the same in every checkout: paths in it are relative.
+    env |= {"CCACHE_BASEDIR": str(ROOT), "CCACHE_NOHASHDIR": "1"}
+    if shutil.which("ccache"):
+        env.setdefault("CMAKE_C_COMPILER_LAUNCHER", "ccache")
+        env.setdefault("CMAKE_CXX_COMPILER_LAUNCHER", "ccache")
     # A caller's virtual environment or PYTHONPATH would shadow ours.
     for name in ("VIRTUAL_ENV", "PYTHONPATH", "PYTHONHOME"):
         env.pop(name, None)
