@@ -11,7 +11,7 @@ DESTDIR ?=
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test test-fresh test-hw test-packages soak bench-core bench-clock bench-sim bench-tcp bench-kernel bench-cards bench-planner check format types schemas manual packages install uninstall clean distclean
+.PHONY: help run quick test test-all test-fresh test-hw test-packages soak bench-core bench-clock bench-sim bench-tcp bench-kernel bench-cards bench-planner check format types schemas manual packages install uninstall clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' "$(ROOT)/Makefile"
@@ -19,8 +19,14 @@ help: ## list the targets
 run: ## set up, build, simulate the habitat case study: table, result folder out/habitat
 	@"$(SCRIPTS)/run"
 
-test: ## every test: C under sanitizers, fuzz smoke, pytest, scripts/check
+quick: ## tests without a guest that take a minute in all
+	@"$(SCRIPTS)/run_tests" --quick
+
+test: ## each claim once: C under sanitizers, fuzz smoke, pytest, guests, scripts/check
 	@"$(SCRIPTS)/run_tests"
+
+test-all: ## every test: each kernel, long and repeated forms, every file checked
+	@"$(SCRIPTS)/run_tests" --all
 
 test-fresh: ## prove `make run` and `make test` in a minimal Debian chroot (root; SUITE=bookworm|trixie)
 	@"$(SCRIPTS)/test_fresh" --suite $(SUITE)

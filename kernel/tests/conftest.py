@@ -8,12 +8,35 @@ from pathlib import Path
 
 import pytest
 from keepon.targets.vm import programs
+from keepon.vm import offered_families
 
 HERE = Path(__file__).parent
+DEFAULT_FAMILY = "6.1"
 sys.path.insert(0, str(HERE))  # helpers of these tests
 sys.path.append(str(HERE.parents[1] / "python" / "tests"))  # and of those
 
 from guest_programs import compiled  # noqa: E402  one of them
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest looks at the markers
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of a test with a parameter `family`, `make test` runs one kernel, unless kernels differ in
+    what it tests; `make test-all` runs all of them.
+    """
+    families = offered_families()
+    kernels_of: dict[str, dict[str, pytest.Item]] = {}
+    for item in items:
+        params = dict(item.callspec.params) if hasattr(item, "callspec") else {}
+        family = params.pop("family", None)
+        apart = any(item.get_closest_marker(name) for name in ("soak", "hw", "each_kernel"))
+        if family in families and not apart:
+            test = f"{item.nodeid.split('[')[0]} {params}"
+            kernels_of.setdefault(test, {})[family] = item
+    for kernels in kernels_of.values():
+        kept = DEFAULT_FAMILY if DEFAULT_FAMILY in kernels else max(kernels, key=families.index)
+        for family, item in kernels.items():
+            if family != kept:
+                item.add_marker(pytest.mark.full)
 
 
 @pytest.fixture(scope="session")

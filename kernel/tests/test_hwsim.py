@@ -80,6 +80,7 @@ def read_record(data: bytes) -> list[dict[str, Any]]:
     return records
 
 
+@pytest.mark.each_kernel
 @pytest.mark.parametrize("family", offered_families())
 def test_a_pair_of_nics_and_every_fault(family: str) -> None:
     boot("hwsim_pair.sh", family)

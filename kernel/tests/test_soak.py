@@ -92,6 +92,7 @@ def by_turns(seed: int) -> str:
     return families[seed % len(families)]
 
 
+@pytest.mark.each_kernel
 @pytest.mark.parametrize("family", offered_families())
 def test_the_modules_build_without_a_warning(family: str) -> None:
     names = [path.name for path in modules_for(get_kernel(family))]

@@ -168,6 +168,7 @@ def gates(family: str, programs: dict[str, Path], seed: int, rounds: int) -> Gue
     )  # fmt: skip
 
 
+@pytest.mark.each_kernel
 @pytest.mark.parametrize("family", offered_families())
 def test_no_frame_leaves_outside_the_gates_of_its_class(
     family: str, programs: dict[str, Path]
