@@ -402,7 +402,7 @@ def test_a_message_of_tc_holds_so_many_entries_and_no_more() -> None:
     for count in (commands.TC_ENTRIES_MAX, commands.TC_ENTRIES_MAX + 1):
         entries = tuple((1 + number % 2, 10_000) for number in range(count))
         changed = exported.Port("br1", "a", "swp0", 10**9, 0, entries)
-        (line,) = script_lines("\n".join(commands.taprio(changed)))
+        *_, line = script_lines("\n".join(commands.taprio(changed)))
         line[line.index("$gates") :] = commands.FULL_OFFLOAD.split()
         line[line.index("dev") + 1] = "lo"
         apart = ["unshare", "--net"] if os.geteuid() == 0 else []

@@ -225,6 +225,7 @@ def test_an_etf_that_is_not_offloaded_promises_nothing_and_can_be_planned() -> N
 
 
 ROOT_ETF = "\ntc qdisc replace dev enp2s0 root etf offload delta 200000 clockid CLOCK_TAI\n"
+DELETED = "tc qdisc del dev enp2s0 root\n"
 
 
 def _by_root(commands: str) -> str:
@@ -239,8 +240,8 @@ def _by_root(commands: str) -> str:
         ("delta".join(TEXT.rsplit("offload delta", 1)), True),
         (_by_root(ROOT_ETF), True),
         (_by_root(ROOT_ETF.replace("offload ", "")), False),
-        (_by_root(ROOT_ETF.replace("offload ", "") + ROOT_ETF), True),
-        (_by_root(ROOT_ETF + ROOT_ETF.replace("offload ", "")), False),
+        (_by_root(ROOT_ETF.replace("offload ", "") + DELETED + ROOT_ETF), True),
+        (_by_root(ROOT_ETF + DELETED + ROOT_ETF.replace("offload ", "")), False),
     ],
     ids=["100:1", "100:2", "root", "root, not offloaded", "replaced", "replaced the other way"],
 )

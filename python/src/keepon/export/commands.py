@@ -50,8 +50,10 @@ def taprio(port: Port) -> Iterator[str]:
     levels = [*port.classes, *[port.classes[0]] * (PRIORITIES - len(port.classes))]
     base_ns, entries = joined(port)
     yield f"# towards {port.peer}: {len(entries)} entries, {port.cycle_ns} ns"
+    # Linux gives no other root its classes where one with classes stands.
+    yield f"tc qdisc del dev {port.name} root 2> /dev/null || :"
     yield (
-        f"tc qdisc replace dev {port.name} parent root handle 100 taprio num_tc {port.queues}"
+        f"tc qdisc add dev {port.name} parent root handle 100 taprio num_tc {port.queues}"
         f" \\\n\tmap {' '.join(map(str, levels))} \\\n\tqueues"
         f" {' '.join(f'1@{queue}' for queue in range(port.queues))} \\\n\tbase-time"
         f" {base_ns} cycle-time {port.cycle_ns} \\\n"
@@ -116,9 +118,11 @@ def _bridge(planned: Planned, name: str, ports: list[Port]) -> str:
         linked += [*without_disturbers(port), steps.Linked(port, rates[port] // 1_000_000)]
     lines += [line for step in linked for line in shell.lines(step)]
     if ports:
-        lines.append(
-            "# taprio takes the lengths of entries by the rate of the link: it must be up."
-        )
+        lines += [
+            "# taprio takes the lengths of entries by the rate of the link: it must be up.",
+            "# Gates of the CPU's timers (GATES) let nothing pass once the link was down: run this"
+            " again then.",
+        ]
     for gated in ports:
         lines += [*taprio(gated), shell.queues_set(gated.name)]
     if by_ptp:

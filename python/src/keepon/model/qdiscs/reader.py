@@ -4,18 +4,20 @@ of our own scripts.
 
     tc qdisc add|replace dev DEVICE root|parent PARENT [handle HANDLE] KIND OPTIONS
 
-What is not known is refused, not passed over: file, line, word, and what may stand there.
+What is not known is refused, not passed over: file, line, word, and what may stand there. So is a
+sequence of commands that Linux does not carry out. A deletion of what is not there changes nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 from keepon.errors import ConfigError
 from keepon.model.qdiscs import classful, options
 from keepon.model.qdiscs.options import Limits, Words
-from keepon.model.qdiscs.tree import Mqprio, Qdisc, Taprio, Tree
+from keepon.model.qdiscs.tree import Etf, Mqprio, Qdisc, Taprio, Tree
 from keepon.model.qdiscs.words import Word, commands
 
 KINDS: dict[str, Callable[[Word, Words], Qdisc]] = {
@@ -31,7 +33,16 @@ KINDS: dict[str, Callable[[Word, Words], Qdisc]] = {
 }
 ACTIONS = ("add", "replace", "del")
 HANDLE_MAX = 0xFFFE
+FIRST_HANDLE = 0x8001  # that Linux chooses
 NONE = Limits()
+
+
+class Stands(NamedTuple):
+    """What is at a place, "root" or "parent 100:1". `handle` 0: not known."""
+
+    place: str
+    qdisc: Qdisc | None
+    handle: int
 
 
 class Trees(dict[str, Tree]):
@@ -136,9 +147,11 @@ def _placed(action: Word, words: Words, trees: Trees) -> None:
 
 def _removed(tree: Tree, parent: Word) -> None:
     if parent.text == "root":
-        tree.root, tree.handle, tree.leaves = None, 0, {}
+        tree.root, tree.handle, tree.leaves, tree.leaf_handles = None, 0, {}, {}
     else:
-        tree.leaves.pop(_queue(tree, parent), None)
+        queue = _queue(tree, parent)
+        tree.leaves.pop(queue, None)
+        tree.leaf_handles.pop(queue, None)
 
 
 def _number(word: Word, text: str, least: int) -> int:
@@ -176,16 +189,55 @@ def _queue(tree: Tree, parent: Word) -> int:
 def _set(
     tree: Tree, action: Word, parent: Word, handle: Word | None, qdisc: Qdisc, kind: Word
 ) -> None:
+    number = 0 if handle is None else _number(handle, handle.text.removesuffix(":"), 1)
     if parent.text == "root":
-        if action.text == "add" and tree.root is not None:
-            raise action.refuse(f"{tree.device} has a root already; write replace")
-        text = handle.text.removesuffix(":") if handle is not None else "8001"
-        tree.root, tree.leaves = qdisc, {}
-        tree.handle = _number(handle if handle is not None else kind, text, 1)
+        stands = Stands("root", tree.root, tree.handle)
+        if _is_changed(action, kind, tree, stands, number, qdisc):
+            tree.root = qdisc
+        else:
+            tree.root, tree.leaves, tree.handle = qdisc, {}, number or FIRST_HANDLE
+            tree.leaf_handles = {}
         return
     if isinstance(qdisc, Mqprio | Taprio):
         raise kind.refuse("is the root of a device and nothing else; write root for its parent")
     queue = _queue(tree, parent)
-    if action.text == "add" and queue in tree.leaves:
-        raise action.refuse(f"{parent.text} has a qdisc already; write replace")
+    others = [tree.handle, *(own for at, own in tree.leaf_handles.items() if at != queue)]
+    if number and number in others:
+        raise action.refuse(f"handle {number:x}: is another qdisc's; choose one that is free")
+    place = f"parent {parent.text}"
+    stands = Stands(place, tree.leaves.get(queue), tree.leaf_handles.get(queue, 0))
+    if not _is_changed(action, kind, tree, stands, number, qdisc):
+        tree.leaf_handles[queue] = number
     tree.leaves[queue] = qdisc
+
+
+def _is_changed(
+    action: Word, kind: Word, tree: Tree, stands: Stands, handle: int, new: Qdisc
+) -> bool:
+    """Whether a command changes the qdisc that stands, and does not put another in its place.
+
+    Args:
+        handle: what the command names; 0: none.
+
+    Raises:
+        ConfigError: Linux refuses it, or the device would have no classes behind it: the old root
+            takes them with it when it goes (kernel/tests/qdisc_sequences.txt).
+    """
+    old = stands.qdisc
+    if old is None:
+        return False
+    remedy = f"delete it first: tc qdisc del dev {tree.device} {stands.place}"
+    if action.text == "add":
+        raise action.refuse(f"there is a qdisc already; {remedy}")
+    alike = type(old) is type(new) and getattr(old, "kind", "") == getattr(new, "kind", "")
+    if alike and handle in (0, stands.handle):
+        if isinstance(new, Mqprio | Etf):
+            raise kind.refuse(f"Linux does not change it while it stands; {remedy}")
+        if isinstance(old, Taprio) and isinstance(new, Taprio) and old.classes != new.classes:
+            raise kind.refuse(f"Linux does not change its classes while it stands; {remedy}")
+        return True
+    if handle and handle == stands.handle:
+        raise kind.refuse(f"handle {handle:x}: is that of another kind of qdisc; {remedy}")
+    if isinstance(old, Mqprio | Taprio) and isinstance(new, Mqprio | Taprio):
+        raise kind.refuse(f"the root that stands would take the device's classes away; {remedy}")
+    return False

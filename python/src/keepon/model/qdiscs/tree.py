@@ -157,13 +157,14 @@ Qdisc = Mqprio | Taprio | Etf | Cbs | Guard | Fifo | FqCodel
 @dataclass
 class Tree:
     """Qdiscs of a device. `root` None: none was given. `leaves`: by transmit queue, counted from 0
-    (class HANDLE:QUEUE+1).
+    (class HANDLE:QUEUE+1); `leaf_handles`: their handles, 0 for one that Linux chose.
     """
 
     device: str
     root: Qdisc | None = None
     handle: int = 0
     leaves: dict[int, Qdisc] = field(default_factory=dict)
+    leaf_handles: dict[int, int] = field(default_factory=dict, compare=False)
 
     @property
     def classes(self) -> Classes | None:
