@@ -72,8 +72,7 @@ def boot(script: str, kind: str, family: str, folder: Path, **more: str) -> Gues
             "PYTHON": PYTHON.name, "STEPS": kind, "MODE": mode, "RATE": str(rate_bps),
             "DEVICE": "rt0" if kind == "keepon" else "eth0", "PING": "1", **more,
         },
-        # Where programs lie at one place, the emulator translates them once.
-        append="norandmaps", timeout_s=1800,
+        timeout_s=1800,
     )  # fmt: skip
     print(result.stdout)
     return result.check()

@@ -104,7 +104,7 @@ def test_systemd_sets_a_link_up_and_puts_all_back(table: str, cable: str, tmp_pa
             "PYTHON": PYTHON.name, "MODE": "ring", "RATE": str(RATE_BPS), "DEVICE": "rt0",
             "FILE": table, "CABLE": cable,
         },
-        append="rdinit=/lib/keepon/units.sh printk.devkmsg=on norandmaps"
+        append="rdinit=/lib/keepon/units.sh printk.devkmsg=on"
         " systemd.log_target=kmsg systemd.show_status=no",
         memory_mb=1024, timeout_s=1800,
     )  # fmt: skip

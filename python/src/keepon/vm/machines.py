@@ -16,10 +16,10 @@ from dataclasses import dataclass
 FILES_LINE = b"\nkeepon-vm: files\n"
 
 # Warnings and worse reach the console at once; no self-tests of ciphers (1.5 virtual seconds);
-# trouble ends the guest.
+# trouble ends the guest. The emulator translates programs once if they always lie at one place.
 COMMAND_LINE = (
     "quiet loglevel=5 printk.devkmsg=on log_buf_len=1M panic=-1 oops=panic nokaslr "
-    "mitigations=off cryptomgr.notests audit=0 random.trust_cpu=on"
+    "mitigations=off norandmaps cryptomgr.notests audit=0 random.trust_cpu=on"
 )
 
 
