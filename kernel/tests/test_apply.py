@@ -83,6 +83,13 @@ def test_a_station_is_applied_and_put_back(kind: str, family: str, tmp_path: Pat
     assert boot("apply_station.sh", kind, family, tmp_path).tap.problems() == []
 
 
+def test_what_may_happen_is_put_back(tmp_path: Path) -> None:
+    """Faults of journal, link, connection and machine, and a kill -9 at the first two commands."""
+    result = boot("apply_faults.sh", "keepon", "6.1", tmp_path, KILLS="2")
+    assert result.tap.problems() == []
+
+
+@pytest.mark.full
 @pytest.mark.parametrize(("kind", "family"), BOOTS)
 def test_whatever_happens_all_is_put_back(kind: str, family: str, tmp_path: Path) -> None:
     """Faults of journal, link, connection and machine, and a kill -9 at each command."""

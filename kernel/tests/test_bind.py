@@ -23,13 +23,23 @@ if main(["bind", "lo", "--back-s", "0"]) != 2:
 """
 
 
-def test_a_card_goes_to_our_driver_and_back(tmp_path: Path) -> None:
+def boot(tmp_path: Path, once: str) -> None:
     kernel = get_kernel("6.1", "rt")
     modules = build_modules(kernel, [HERE.parent / "native", HERE.parent / "nics" / "intel"])
     result = run_guest(
         kernel, HERE / "bind_card.sh", python_files(TRIED, tmp_path), modules=modules,
         tools=["ethtool", PYTHON],
-        environment={"OURS": OURS, "THEIRS": THEIRS, "PYTHON": PYTHON.name},
+        environment={"OURS": OURS, "THEIRS": THEIRS, "PYTHON": PYTHON.name, "ONCE": once},
         qemu_args=[*card("e1000e", 1, OURS), *card("e1000e", 2, THEIRS)], timeout_s=1200,
     ).check()  # fmt: skip
     assert result.tap.problems() == []
+
+
+def test_a_card_goes_once_to_our_driver_and_back(tmp_path: Path) -> None:
+    boot(tmp_path, once="1")
+
+
+@pytest.mark.full
+def test_a_card_goes_to_our_driver_and_back(tmp_path: Path) -> None:
+    """Also by a unit, with a connection that is lost, and to and fro."""
+    boot(tmp_path, once="")
