@@ -24,6 +24,7 @@ from keepon.planner import plan as make_plan
 from keepon.planner.parameters import lead, rationale
 from keepon.planner.verify import verify
 from keepon.targets.sim import runner
+from keepon.trial.trial import trial
 from station_cases import GIGABIT, chosen, needs_of, network
 
 # -- chosen as by trying everything
@@ -344,3 +345,30 @@ def test_every_planned_advance_holds_in_the_simulator() -> None:
         _, run = runner.simulate_build(scenario, make_plan(scenario), "keepon", 1)
         told = run.document["streams"]["S0"]
         assert told["verdicts"]["on_time"] == told["submitted"] > 5
+
+
+@pytest.mark.parametrize("trim", ["any", "reserved"])
+@pytest.mark.parametrize("talker", ["a", "z"])
+def test_slots_of_a_station_that_sends_nothing_long_can_be_trimmed(trim: str, talker: str) -> None:
+    """With reserved trims a slot of 64 bytes was chosen, which the simulator refuses."""
+    listener = "z" if talker == "a" else "a"
+    text = f"""schema = "keepon.scenario/1"
+name = "short"
+duration_s = 0.05
+station = [
+  {{ name = "a", driver = "launchtime" }},
+  {{ name = "z", driver = "keepon", keepon = {{ trim = "{trim}" }} }},
+]
+link = [{{ ends = ["a", "z"] }}]
+[[stream]]
+id = "S"
+talker = "{talker}"
+listeners = ["{listener}"]
+period_ns = 1_000_000
+frame_bytes = 64
+"""
+    scenario = loading.parse(text, "short.toml")
+    plan = verify(scenario, make_plan(scenario))
+    assert plan["status"] == "feasible"
+    assert plan["stations"]["z"]["slot_bytes"] >= 64 + 8
+    assert trial(scenario, plan)["delivered"] > 0

@@ -141,7 +141,9 @@ def _slot_sizes(needs: Needs) -> list[int]:
     if needs.paper:
         return [max(largest, posting.least_slot_bytes(needs))]
     least = largest + (options.trim_down_bytes if options.trim == "any" else 0)
-    least = max(least, posting.least_slot_bytes(needs))
+    # Whichever slots are trimmed, what is left of one is a frame.
+    shortest = FRAME_BYTES_MIN + options.trim_down_bytes
+    least = max(least, shortest, posting.least_slot_bytes(needs))
     if least > FRAME_BYTES_MAX:
         raise _no_slot_long_enough(needs, largest)
     common_ps = math.gcd(*(stream.period_ns * PS_PER_NS for stream in streams))
