@@ -583,9 +583,13 @@ advance_ns = 1_000_000
     assert {verdict for told in tried["unsent"].values() for verdict in told} == verdicts
 
 
-@pytest.mark.parametrize("key", ["tc = 1", "offset_ns = 301_000"])
-def test_a_time_at_which_the_users_own_gates_are_shut_is_no_defect_of_the_plan(key: str) -> None:
+@pytest.mark.parametrize(
+    ("key", "wrong"), [("tc = 1\n", ""), ("offset_ns = 301_000", "offset_ns = 101_000")]
+)
+def test_a_time_at_which_the_users_own_gates_are_shut_is_no_defect_of_the_plan(
+    key: str, wrong: str
+) -> None:
     path = HABITAT.with_name("three-classes.toml")
-    scenario = loading.parse(path.read_text().replace(f"{key}\n", "", 1), "shut.toml")
+    scenario = loading.parse(path.read_text().replace(key, wrong, 1), "shut.toml")
     tried = trial(scenario, verify(scenario, make_plan(scenario)))
     assert tried["unsent"] == {"TC1": {"not_allowed": 10}}

@@ -35,7 +35,7 @@ from keepon.model.wire import (
     wire_time_ps,
 )
 from keepon.planner import stations
-from keepon.planner.network import ways
+from keepon.planner.network import talkerwindows, ways
 from keepon.planner.network.blocking import Blocking
 from keepon.planner.network.flows import Flow, Hop, Placement, Step
 from keepon.planner.network.grid import on_grid, partition_slots, slot_of
@@ -116,6 +116,11 @@ class Ground:
             limits.look("routes were looked for")
             trees = ways.of(self, stream, routes)
             self.flows.append(Flow(number, stream, self.station_of(stream), trees))
+        self._windows = {
+            flow.number: windows
+            for flow in self.flows
+            if (windows := talkerwindows.of(flow.stream, flow.station)) is not None
+        }
         self._check_blocking()
 
     def station_of(self, stream: Stream) -> StationPlan:
@@ -232,19 +237,26 @@ class Ground:
         return listed
 
     def listed(self, flow: Flow) -> bool:
-        """Whether classes of the talker were given slots by hand."""
-        return bool(self._owned[flow.station.name])
+        """Whether classes of the talker were given slots or windows by hand."""
+        return bool(self._owned[flow.station.name]) or flow.number in self._windows
 
-    def allowed(self, flow: Flow, release_ps: int) -> bool:
-        """Whether slots given to classes by hand allow this release."""
+    def barred_ps(self, flow: Flow, release_ps: int) -> int:
+        """By how much later a release must be at least for the slots and windows that classes of
+        the talker were given by hand; 0: they allow it.
+        """
+        if flow.number in self._windows and (
+            later_ps := self._windows[flow.number].later_ps(release_ps, flow.period_ps)
+        ):
+            return later_ps
         listed = self._owned[flow.station.name]
         if not listed:
-            return True
+            return 0
         own = set(partition_slots(flow.station, flow.period_ps, release_ps))
-        return all(
+        allowed = all(
             not own - slots if tc == flow.stream.tc else not own & slots
             for tc, slots in listed.items()
         )
+        return 0 if allowed else flow.station.slot_ps
 
     # -- laying a flow
     # ----------------------------------------------------------------------------------------------
@@ -272,8 +284,8 @@ class Ground:
         """
         if occupancy is None or waits_ns:
             return self._lay(flow, tree, release_ps, occupancy, wait_ps, waits_ns)
-        if not self.allowed(flow, release_ps):
-            return flow.station.slot_ps
+        if barred_ps := self.barred_ps(flow, release_ps):
+            return barred_ps
         return self._lay(flow, tree, release_ps, occupancy, wait_ps)
 
     def alone(self, flow: Flow, tree: Tree) -> Placement | int:

@@ -269,7 +269,7 @@ class Search:
                     not met
                     or met & self.kept
                     or len(met) > _DRIVEN_OUT_MAX
-                    or not self.ground.allowed(flow, release_ps)
+                    or self.ground.barred_ps(flow, release_ps)
                 ):
                     continue
                 cost = sum(1 + self._times_out.get(owner, 0) for owner in met)

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Windows of a talker's own gates: its taprio drops a frame whose txtime is outside those of its
+class, so that "auto" takes a release within one.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from keepon.model.qdiscs import stations as qdiscs
+from keepon.model.qdiscs.tree import Taprio
+from keepon.model.scenario import Stream
+from keepon.model.wire import OVERHEAD_BYTES, PREAMBLE_BYTES, PS_PER_NS, byte_time_ps
+from keepon.planner.stations import StationPlan
+
+_PHASES_MAX = 1_024
+"""Of a cycle that the frames of a stream come to; what has more is left to the trial."""
+
+
+@dataclass(frozen=True)
+class TalkerWindows:
+    """Phases of the cycle, first and last in ps, at which a stream's frame may be released."""
+
+    spans_ps: tuple[tuple[int, int], ...]
+    cycle_ps: int
+
+    def later_ps(self, release_ps: int, period_ps: int) -> int:
+        """By how much later a release that repeats must be at least; 0 if every turn of it is
+        within a window.
+        """
+        step_ps = math.gcd(period_ps, self.cycle_ps)
+        for turn in range(self.cycle_ps // step_ps):
+            phase_ps = (release_ps + turn * step_ps) % self.cycle_ps
+            later_ps = min(
+                0 if first_ps <= at_ps <= last_ps else (first_ps - phase_ps) % self.cycle_ps
+                for first_ps, last_ps in self.spans_ps
+                for at_ps in (phase_ps, phase_ps + self.cycle_ps)
+            )
+            if later_ps:
+                return later_ps
+        return 0
+
+
+def of(stream: Stream, station: StationPlan) -> TalkerWindows | None:
+    """None: the talker has no gates of its own, the release is given by hand, or its class has no
+    windows for all frames of the stream; what becomes of those is seen in the trial.
+    """
+    tree = qdiscs.tree_of(station.station)
+    if tree is None or not isinstance(tree.root, Taprio) or stream.offset_ns != "auto":
+        return None
+    root, byte_ps = tree.root, byte_time_ps(station.wire.rate_bps)
+    cycle_ps = (root.cycle_ns or sum(ns for _, ns in root.entries)) * PS_PER_NS
+    wire_ps = (station.planned_frame_bytes(stream) + OVERHEAD_BYTES) * byte_ps
+    spans_ps, start_ps = list[tuple[int, int]](), root.base_ns * PS_PER_NS % cycle_ps
+    for mask, ns in root.entries:
+        # behind the very start, as Linux has it, and so that what begins a preamble sooner fits
+        first_ps = start_ps + PREAMBLE_BYTES * byte_ps + PS_PER_NS
+        last_ps = start_ps + ns * PS_PER_NS - wire_ps - PS_PER_NS
+        if mask >> stream.tc & 1 and first_ps <= last_ps:
+            spans_ps.append((first_ps, last_ps))
+        start_ps += ns * PS_PER_NS
+    found = TalkerWindows(tuple(spans_ps), cycle_ps)
+    return found if spans_ps and _has_release(found, stream.period_ns * PS_PER_NS) else None
+
+
+def _has_release(windows: TalkerWindows, period_ps: int) -> bool:
+    if windows.cycle_ps // math.gcd(period_ps, windows.cycle_ps) > _PHASES_MAX:
+        return False
+    release_ps = 0
+    while release_ps < period_ps:
+        later_ps = windows.later_ps(release_ps, period_ps)
+        if not later_ps:
+            return True
+        release_ps += later_ps
+    return False
