@@ -316,7 +316,7 @@ def test_the_report_marks_every_bound_that_was_missed() -> None:
     )
     plan = session.planned(scenario)
     result = run_all(scenario, plan, 1).result
-    assert "; deadline missed by S1" in verdict.told(result["runs"][0])
+    assert "; deadline missed by S1" in verdict.told(result["runs"][0], result["effective"])
     (row,) = report.bound_rows(result, plan)
     keys = ["delay_min_ns", "deadline_ns"]
     cells = dict(zip([*keys, "due", "missing"], row["runs"][0], strict=True))
@@ -329,7 +329,8 @@ def test_every_bound_that_is_checked_has_a_name_in_words() -> None:
     assert set(verdict.NAMES) == set(report.RUN_TITLES)
     for key, words in verdict.NAMES.items():
         missed: Any = {"due": 2, "missing": 0, "bound_check": {key: {"outcome": "missed"}}}
-        told = verdict.told({"streams": {"S1": missed}, "onset": None})  # type: ignore[typeddict-item]
+        run: Any = {"streams": {"S1": missed}, "loads": {}, "onset": None}
+        told = verdict.told(run, {})
         assert f"; {words} missed by S1" in told and "_" not in told
 
 

@@ -10,11 +10,12 @@ from pathlib import Path
 from keepon.cli import planning
 from keepon.errors import EXIT_INTERRUPTED, EXIT_MET, EXIT_MISSED, EXIT_NOT_TRIED
 from keepon.model import documents
+from keepon.model.outcomes import QDISC_REMEDIES
 from keepon.model.plan import Plan, Trial
 from keepon.model.scenario import Scenario
 from keepon.planner.network.solve import INTERRUPTED
 from keepon.report import tables, terminal
-from keepon.trial.trial import BEHIND, LATE, OUT_OF_ORDER, SHUT, TAKEN
+from keepon.trial.trial import BEHIND, LATE, TAKEN
 
 STREAMS_SHOWN_MAX = 20
 UNSENT_SHOWN_MAX = 5
@@ -38,13 +39,13 @@ def run(
         PlanRejectedError: the plan failed a check, which is a defect of the planner.
         TimeUpError: the time was over before anything was decided.
     """
-    _, plan = planning.planned(load, time_limit_s, keep, workers, planning.tried)
+    scenario, plan = planning.planned(load, time_limit_s, keep, workers, planning.tried)
     if out is not None:
         documents.write(out, plan)
     if as_json:
         print(json.dumps(plan, indent=1, allow_nan=False))
     else:
-        _show(plan)
+        _show(plan, scenario)
     if "why" in plan and plan["why"]["constraint"] == INTERRUPTED:
         return EXIT_INTERRUPTED
     # What came late in the trial would come late for the user: the plan is shown, and is no
@@ -54,7 +55,7 @@ def run(
     return EXIT_NOT_TRIED if "not_tried" in plan else EXIT_MET
 
 
-def _show(plan: Plan) -> None:
+def _show(plan: Plan, scenario: Scenario) -> None:
     if plan["status"] != "feasible":
         why = plan["why"]
         terminal.say(f"{plan['status']}: {why['message']}; nearest change: {why['nearest_change']}")
@@ -82,20 +83,21 @@ def _show(plan: Plan) -> None:
             f"checked independently, and in the simulator over {tried['duration_s']:.15g} s:"
             f" {tried['delivered']} {within}"
         )
-        for line in _unsent(plan, tried):
+        for line in _unsent(plan, tried, scenario):
             terminal.say(line)
     else:
         terminal.say(f"checked independently{', but not tried' if untried else ''}")
     terminal.say(f"planned in {plan['seconds']:.3f} s")
 
 
-def _unsent(plan: Plan, tried: Trial) -> list[str]:
+def _unsent(plan: Plan, tried: Trial, scenario: Scenario) -> list[str]:
     """What the trial did not send in time, and what helps; streams to which the same happened on
     one line.
     """
     talkers = {
         name: driver["driver"] for driver in plan["stations"].values() for name in driver["streams"]
     }
+    talker = {stream.id: stream.talker for stream in scenario.stream}
     alike: dict[tuple[str, str], list[str]] = {}
     for name, verdicts in tried["unsent"].items():
         told = ", ".join(f"{key} {count}" for key, count in verdicts.items())
@@ -104,9 +106,8 @@ def _unsent(plan: Plan, tried: Trial) -> list[str]:
             " warmup_s"
         )
         if LATE in verdicts and talkers[name] == "launchtime":
-            remedy = (
-                "ETF's driver needs longer for so many frames in a row: raise etf_delta_ns, and"
-                " advance_ns with it"
+            remedy = _slow_driver(
+                [load.id for _, load in scenario.best_effort() if load.talker == talker[name]]
             )
         elif TAKEN in verdicts:
             remedy = (
@@ -115,16 +116,9 @@ def _unsent(plan: Plan, tried: Trial) -> list[str]:
             )
         elif BEHIND in verdicts:
             remedy = "what helps those that came late helps these, too"
-        elif SHUT in verdicts:
-            remedy = (
-                "the gates of its talker's qdisc are shut for its class at its time: give it the tc"
-                " or the offset_ns of a window"
-            )
-        elif OUT_OF_ORDER in verdicts:
-            remedy = (
-                "etf refuses a time before one that it has handed on: give streams of the talker"
-                " the same advance_ns"
-            )
+        else:
+            known = [QDISC_REMEDIES[key] for key in QDISC_REMEDIES if key in verdicts]
+            remedy = known[0] if known else remedy
         alike.setdefault((told, remedy), []).append(name)
     lines = []
     for (told, remedy), names in alike.items():
@@ -135,3 +129,16 @@ def _unsent(plan: Plan, tried: Trial) -> list[str]:
             f"{', '.join(names[:UNSENT_SHOWN_MAX])}{others}: not sent in time: {told}; {remedy}"
         )
     return lines
+
+
+def _slow_driver(loads: list[str]) -> str:
+    """What helps where ETF's driver, which best effort of the talker goes through, is too slow."""
+    if not loads:
+        return (
+            "ETF's driver needs longer for so many frames in a row: raise etf_delta_ns, and"
+            " advance_ns with it"
+        )
+    return (
+        f"best effort of its talker ({', '.join(loads[:UNSENT_SHOWN_MAX])}) keeps ETF's driver"
+        " busy: send less of it or longer frames, or raise etf_delta_ns, and advance_ns with it"
+    )

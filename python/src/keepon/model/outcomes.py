@@ -34,6 +34,13 @@ EXIT_CODES: dict[OutcomeName, int] = {
     NOTHING_CHECKED: EXIT_NOTHING_CHECKED,
     NO_FRAMES: EXIT_NO_FRAMES,
 }
+QDISC_REMEDIES = {
+    "not_allowed": "the gates of its talker's qdisc are shut for its class at its time: give it the"
+    " tc or the offset_ns of a window",
+    "invalid": "etf refuses a time before one that it has handed on: give streams of the talker the"
+    " same advance_ns",
+}
+"""What verdicts on frames say that go through qdiscs of the talker, and what helps."""
 LATEST = ("delay_ns", "deadline_ns")
 """Bounds that say when a frame must have come at the latest: without one a stream is not checked.
 """

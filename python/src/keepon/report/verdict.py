@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
+from keepon.measure.results import SENT_VERDICTS
 from keepon.model import outcomes
-from keepon.model.result import OutcomeName, Result, RunResult, StreamResult
+from keepon.model.result import Counts, LoadResult, OutcomeName, Result, RunResult, StreamResult
 from keepon.report import origin
 
 SIGNS: dict[OutcomeName, str] = {
@@ -33,6 +35,10 @@ _SENTENCES: dict[OutcomeName, str] = {
 }
 
 
+NAMED_MAX = 5
+"""Streams and loads named at most for one reason."""
+
+
 @dataclass(frozen=True)
 class Verdict:
     """One run: its driver, its outcome and what there is to say."""
@@ -45,8 +51,8 @@ class Verdict:
     judged: bool
 
 
-def told(run: RunResult) -> str:
-    """What one run gave, beyond its outcome."""
+def told(run: RunResult, effective: dict[str, Any]) -> str:
+    """What one run of a scenario gave, beyond its outcome."""
     missed: dict[str, list[str]] = {}
     unchecked: dict[tuple[str, str], list[str]] = {}
     for name, entry in run["streams"].items():
@@ -66,6 +72,7 @@ def told(run: RunResult) -> str:
     parts = [f"{due} frames due"]
     if missing:
         parts.append(f"{missing} of them missing")
+        parts += _gone(run, effective)
     parts += [f"{key} missed by {', '.join(names)}" for key, names in missed.items()]
     if without:
         parts.append(f"no bound and no deadline for {', '.join(without)}")
@@ -79,10 +86,51 @@ def told(run: RunResult) -> str:
         apart = f", as far as clocks up to {origin.ns(off_ns)} ns apart show" if off_ns else ""
         parts.append(f"every bound kept{apart}")
     parts += _forgiven(run)
+    parts += _overloads(run, effective)
     onset = run["onset"]
     if onset:
         parts.append(f"first late, early or missing: {onset['stream']} frame {onset['seq']}")
     return "; ".join(parts)
+
+
+def _some(names: list[str]) -> str:
+    others = f" and {len(names) - NAMED_MAX} others" if len(names) > NAMED_MAX else ""
+    return ", ".join(names[:NAMED_MAX]) + others
+
+
+def _ends(entry: StreamResult | LoadResult) -> str:
+    """How frames of a stream or load ended that did not arrive, over the whole run."""
+    lost: Any = entry.get("lost", {})
+    places: Counts = lost if isinstance(lost, dict) else {"lost": lost}
+    verdicts: Any = entry.get("verdicts", {})
+    ended = [*verdicts.items(), *places.items()]
+    return ", ".join(f"{key} {n}" for key, n in ended if n and key not in SENT_VERDICTS)
+
+
+def _gone(run: RunResult, effective: dict[str, Any]) -> list[str]:
+    """How frames of streams ended that are missing, and what helps where qdiscs dropped them."""
+    behind = {station["name"] for station in effective["station"] if station.get("qdisc")}
+    talkers = {stream["id"]: stream["talker"] for stream in effective["stream"]}
+    alike: dict[str, list[str]] = {}
+    for name, entry in run["streams"].items():
+        ends = _ends(entry) if entry["missing"] else ""
+        if not ends:
+            continue
+        known = [key for key in outcomes.QDISC_REMEDIES if entry["verdicts"].get(key)]
+        if known and talkers.get(name) in behind:
+            ends += f" ({outcomes.QDISC_REMEDIES[known[0]]})"
+        alike.setdefault(ends, []).append(name)
+    return [f"of {_some(names)} in the whole run: {ends}" for ends, names in alike.items()]
+
+
+def _overloads(run: RunResult, effective: dict[str, Any]) -> list[str]:
+    """Best effort that loses frames, which TCP does as a matter of course."""
+    kinds = {load["id"]: load["kind"] for load in effective.get("load", [])}
+    return [
+        f"best effort {name} lost frames: {ends}"
+        for name, entry in run["loads"].items()
+        if kinds.get(name) != "tcp" and (ends := _ends(entry))
+    ][:NAMED_MAX]
 
 
 def _why(key: str, entry: StreamResult) -> str:
@@ -125,7 +173,10 @@ def _sentence(run: RunResult) -> str:
 
 def summary_lines(result: Result) -> list[str]:
     """One line per run: outcome, frames, what was missed or not checked, when first."""
-    return [f"{run['driver']}: {run['outcome']}: {told(run)}" for run in result["runs"]]
+    return [
+        f"{run['driver']}: {run['outcome']}: {told(run, result['effective'])}"
+        for run in result["runs"]
+    ]
 
 
 def verdicts(result: Result) -> list[Verdict]:
@@ -136,7 +187,7 @@ def verdicts(result: Result) -> list[Verdict]:
             run["outcome"],
             SIGNS[run["outcome"]],
             _sentence(run),
-            told(run),
+            told(run, result["effective"]),
             run["driver"] == result["judged"],
         )
         for run in result["runs"]

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What `keepon plan` and `keepon run` say of frames that do not come: why, and what helps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from keepon.errors import EXIT_MET, EXIT_MISSED, EXIT_NOTHING_CHECKED
+from keepon.model import loading
+from keepon.planner.network.plan import plan as make_plan
+from schedulability_cases import keepon
+
+# Class 5 is open from 300 to 800 us of each ms, from 1 us after the start of time on.
+WINDOW = """schema = "keepon.scenario/1"
+name = "own-window"
+duration_s = 0.1
+station = [
+  { name = "a", driver = "DRIVER", qdisc = '''
+tc qdisc add dev e root handle 100 taprio num_tc 8 map 0 1 2 3 4 5 6 7 1 1 1 1 1 1 1 1 queues 1@0 \\
+  1@1 1@2 1@3 1@4 1@5 1@6 1@7 base-time 1000 CLOCK sched-entry S 04 300000 \\
+  sched-entry S 20 500000 sched-entry S 80 200000''' },
+  { name = "b", driver = "launchtime" },
+]
+link = [{ ends = ["a", "b"] }]
+[[stream]]
+id = "rtc"
+talker = "a"
+listeners = ["b"]
+period_ns = 1_000_000
+frame_bytes = 200
+tc = 5
+advance_ns = 700_000
+"""
+SOFTWARE = WINDOW.replace("DRIVER", "standard").replace("CLOCK", "clockid CLOCK_TAI")
+SHUT = (
+    "not_allowed 100 (the gates of its talker's qdisc are shut for its class at its time: give it"
+    " the tc or the offset_ns of a window)"
+)
+
+
+@pytest.mark.parametrize("driver", ["standard", "launchtime"])
+@pytest.mark.parametrize(("period_ns", "open_ns"), [(1_000_000, 300_000), (3_000_000, 300_000)])
+def test_a_release_is_chosen_within_a_window_of_the_class(
+    driver: str, period_ns: int, open_ns: int
+) -> None:
+    text = SOFTWARE
+    if driver == "launchtime":
+        text = WINDOW.replace("DRIVER", driver).replace("CLOCK", "flags 0x2")
+    text = text.replace("period_ns = 1_000_000", f"period_ns = {period_ns}")
+    plan = make_plan(loading.parse(text, "window.toml"))
+    release_ns = plan["streams"]["rtc"]["release_ns"]
+    # behind the opening of the gate at 301 us, as Linux has it, and its preamble
+    assert open_ns + 1_000 + 64 < release_ns <= open_ns + 1_000 + 64 + 32
+
+
+def test_two_streams_of_one_window_have_their_places_in_it() -> None:
+    second = SOFTWARE[SOFTWARE.index("[[stream]]") :].replace('"rtc"', '"second"')
+    plan = make_plan(loading.parse(SOFTWARE + second, "window.toml"))
+    releases = [plan["streams"][name]["release_ns"] for name in ("rtc", "second")]
+    assert releases == [301_065, 301_065 + 1_760]
+
+
+@pytest.mark.parametrize("period_ns", [250_000, 1_500_000])
+def test_a_stream_that_its_windows_do_not_suit_is_left_to_the_trial(
+    period_ns: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    file = tmp_path / "window.toml"
+    file.write_text(SOFTWARE.replace("period_ns = 1_000_000", f"period_ns = {period_ns}"))
+    assert keepon(monkeypatch, "plan", file) == EXIT_MISSED
+    assert "the gates of its talker's qdisc are shut for its class" in capsys.readouterr().out
+
+
+def test_a_run_says_why_frames_are_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, out = tmp_path / "window.toml", tmp_path / "out"
+    file.write_text(SOFTWARE.replace("tc = 5", "tc = 5\noffset_ns = 0"))
+    assert keepon(monkeypatch, "run", file, "--out", out) == EXIT_MISSED
+    printed = " ".join(capsys.readouterr().out.split())
+    assert f"100 of them missing; of rtc in the whole run: {SHUT};" in printed
+    file.write_text(SOFTWARE)
+    assert keepon(monkeypatch, "run", file, "--out", out) == EXIT_NOTHING_CHECKED
+    assert "missing" not in capsys.readouterr().out.split("standard: ")[-1]
+
+
+NETWORK = """schema = "keepon.scenario/1"
+name = "beside"
+duration_s = 0.1
+station = [
+  { name = "a", driver = "launchtime", host = "tsn-end-station" },
+  { name = "c", driver = "standard" },
+  { name = "z", driver = "launchtime" },
+]
+bridge = [{ name = "b", gates = "none" }]
+link = [
+  { ends = ["a", "b"], rate_bps = 100_000_000 },
+  { ends = ["c", "b"] },
+  { ends = ["z", "b"], rate_bps = 100_000_000 },
+]
+[[stream]]
+id = "S"
+talker = "a"
+listeners = ["z"]
+period_ns = 200_000
+frame_bytes = 80
+offset_ns = 0
+advance_ns = 900_000
+[[load]]
+id = "L"
+"""
+
+
+def test_a_run_says_what_best_effort_loses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, out = tmp_path / "load.toml", tmp_path / "out"
+    load = 'talker = "c"\nlistener = "z"\nkind = "udp"\nrate_bps = 400_000_000\n'
+    file.write_text(NETWORK + load)
+    assert keepon(monkeypatch, "run", file, "--out", out) == EXIT_MET
+    assert "best effort L lost frames: b queue to z" in " ".join(capsys.readouterr().out.split())
+    file.write_text(NETWORK + load.replace("400_000_000", "40_000_000"))
+    assert keepon(monkeypatch, "run", file, "--out", out) == EXIT_MET
+    assert "lost" not in capsys.readouterr().out
+
+
+def test_best_effort_that_keeps_a_driver_busy_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """ "so many frames in a row" were those of the load; without it all are in time."""
+    file = tmp_path / "busy.toml"
+    file.write_text(
+        f'{NETWORK}talker = "a"\nlistener = "c"\nkind = "saturate"\nframe_bytes = 100\n'
+    )
+    assert keepon(monkeypatch, "plan", file) == EXIT_MISSED
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "best effort of its talker (L) keeps ETF's driver busy: send less of it" in printed
+    file.write_text(NETWORK[: NETWORK.index("[[load]]")])
+    assert keepon(monkeypatch, "plan", file) == EXIT_MET
