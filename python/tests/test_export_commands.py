@@ -553,6 +553,21 @@ def test_ptp_through_plain_bridges_is_configured_end_to_end() -> None:
     assert "gmCapable" not in config and "transportSpecific" not in config
 
 
+@pytest.mark.parametrize(("asymmetry_ns", "threshold_ns"), [(0, 250_000), (-20_000, 270_000)])
+def test_a_long_cable_does_not_make_its_neighbour_incapable_of_gptp(
+    asymmetry_ns: int, threshold_ns: int
+) -> None:
+    """30 km of fibre are above the 100 us that software's stamps vary by: never synchronised."""
+    text = (ROOT / "examples" / "gptp.toml").read_text()
+    ends = 'ends = ["talker", "br1"]\n'
+    assert ends in text
+    long = f"{ends}propagation_ns = 150_000\nasymmetry_ns = {asymmetry_ns}\n"
+    scenario = loading.parse(text.replace(ends, long), "long.toml")
+    for name, least_ns in (("talker", threshold_ns), ("listener", 100_050)):
+        config = ptpconfig.config(scenario, name, ["rt0"], None, scenario.station_named(name))
+        assert f"\nneighborPropDelayThresh {least_ns}\n" in config
+
+
 def test_padded_messages_are_told_of() -> None:
     planned = Planned(GPTP, session.planned(GPTP))
     assert any("linuxptp drops" in note for note in commands.export(planned).notes)

@@ -7,11 +7,12 @@ import math
 from collections.abc import Iterator
 
 from keepon.model.scenario import Scenario, Station, Sync
+from keepon.model.topology import Topology
 
 # In which order nodes would lead: the plan's grandmaster, then bridges. 255 says of a node that it
 # cannot (IEEE Std 802.1AS-2020 clause 8.6.2.1).
 GRANDMASTER_PRIORITY, OTHER_PRIORITY, NEVER_PRIORITY = 100, 248, 255
-# gPTP takes what receive stamps of software are late for the length of the cable.
+# gPTP takes what receive stamps of software are late for a part of the cable.
 SOFTWARE_DELAY_NS = 100_000
 
 
@@ -99,7 +100,9 @@ def config(
     if socket_priority is not None:
         lines.append(f"socket_priority {socket_priority}")
     if station is not None:
-        lines.append(f"neighborPropDelayThresh {SOFTWARE_DELAY_NS}")
+        wires = Topology(scenario).wires
+        cable_ns = max(wire.propagation_ns for ends, wire in wires.items() if node in ends)
+        lines.append(f"neighborPropDelayThresh {SOFTWARE_DELAY_NS + cable_ns}")
     for port in ports:
         lines.append(f"[{port}]")
         if station is not None:
