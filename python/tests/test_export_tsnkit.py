@@ -184,6 +184,27 @@ def test_without_a_schedule_the_planner_is_free(folder: Path, habitat: Planned) 
     assert planned(numbered).plan["status"] == "feasible"
 
 
+def test_blanks_that_align_columns_and_jitters_above_the_period_are_read(tmp_path: Path) -> None:
+    """Published sets have both: "must be a whole number", and a jitter that no plan takes."""
+    (tmp_path / "stream.csv").write_text(
+        "stream, src, dst  , size, period , deadline, jitter\n"
+        "0     , 1  , [2]  , 500 , 500000 , 450000  , 450000\r\n"
+        "1     , 2  ,\t[1], 200 , 200000 , 450000  , 450000 \n"
+    )
+    rows = [f'"({here}, {there})" , 8, 1 , 2000, 0' for here, there in ((0, 1), (1, 0))]
+    rows += [f' "({here}, {there})",8 , 1 , 2000, 0 ' for here, there in ((0, 2), (2, 0))]
+    (tmp_path / "topo.csv").write_text("\n".join(["link  ,q_num,rate,t_proc,t_prop", *rows]))
+    _, exported = tsnkit_reader.read_folder(tmp_path)
+    again = back(tmp_path)
+    assert [stream.jitter_ns for stream in again.stream] == [450_000, None]
+    assert any(note.startswith("stream s1: its jitter of 450000 ns") for note in exported.notes)
+    plan = planned(again).plan
+    assert plan["status"] == "feasible"
+    (tmp_path / "stream.csv").write_text("stream,src,dst,size,period,deadline,jitter\n0,1,[2],5 0,")
+    with pytest.raises(ConfigError, match="line 2: has 5 fields"):
+        back(tmp_path)
+
+
 def test_columns_and_forms_are_tsnkits(folder: Path) -> None:
     heads = {path.name: path.read_text().splitlines()[0] for path in folder.glob("*.csv")}
     assert heads == {

@@ -4,7 +4,7 @@ one.
 
 With NAME-OFFSET, -ROUTE, -QUEUE and -GCL.csv the scenario has that schedule's offsets, routes,
 queues and gate lists, so that `keepon plan` checks a schedule made elsewhere. Nothing in the files
-is evaluated; all fields are read strictly.
+is evaluated; all fields are read strictly, blanks around them as if they were not there.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ MADE = "# Read from files of tsnkit by keepon export, which may write over it wi
 
 _LINK = re.compile(r"\((\d{1,6}), ?(\d{1,6})\)")
 _LISTENER = re.compile(r"\[(\d{1,6})\]")
+_BLANKS_BEHIND_QUOTE = re.compile(r'"[ \t]+(?=,|$)')
 _WHOLE = re.compile(r"\d{1,18}")
 _NEEDED = ("GCL", "OFFSET", "ROUTE", "QUEUE")
 
@@ -76,8 +77,9 @@ def read_table(path: Path, columns: Sequence[str]) -> list[_Row]:
     """
     try:
         with path.open(encoding="utf-8", newline="") as handle:
-            reader = csv.reader(handle, strict=True)
-            lines = [(reader.line_num, fields) for fields in reader]
+            text = (_BLANKS_BEHIND_QUOTE.sub('"', line.rstrip("\r\n")) for line in handle)
+            reader = csv.reader(text, strict=True, skipinitialspace=True)
+            lines = [(reader.line_num, [part.strip() for part in fields]) for fields in reader]
     except OSError as error:
         raise ConfigError(
             f"{path}: cannot be read ({error.strerror}); tsnkit has a file of this name"
@@ -226,15 +228,22 @@ class _Reader:
                     )
             if row.whole("stream") in tables:
                 raise row.wrong("stream", "is listed twice; remove one")
-            tables[row.whole("stream")] = {
+            table = {
                 "id": self.stream(row.whole("stream")),
                 "talker": self.node(row.whole("src")),
                 "listeners": [self.node(int(match[1]))],
                 "period_ns": row.whole("period"),
                 "frame_bytes": row.whole("size"),
                 "deadline_ns": row.whole("deadline"),
-                "jitter_ns": row.whole("jitter"),
             }
+            if row.whole("jitter") <= row.whole("period"):
+                table["jitter_ns"] = row.whole("jitter")
+            else:
+                self.notes.append(
+                    f"stream {table['id']}: its jitter of {row.whole('jitter')} ns is above its"
+                    " period, asks for nothing, and is left out"
+                )
+            tables[row.whole("stream")] = table
         return tables
 
     def schedule(self) -> dict[str, list[_Row]] | None:
