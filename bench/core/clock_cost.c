@@ -59,7 +59,7 @@ static u32 bench_read_index(void *nic)
 	return (u32)bench.sent;
 }
 
-static void bench_length(void *nic, u32 desc_idx, u32 frame_bytes)
+static void bench_set_length(void *nic, u32 desc_idx, u32 frame_bytes)
 {
 	(void)nic;
 	(void)desc_idx;
@@ -92,8 +92,7 @@ static const struct kpn_nic_caps caps = {
 static const struct kpn_nic_ops nic_ops = {
 	.cpu_ns = bench_cpu_ns,
 	.read_index = bench_read_index,
-	.restore = bench_length,
-	.set_length = bench_length,
+	.set_length = bench_set_length,
 	.doorbell = bench_doorbell,
 };
 
@@ -128,13 +127,13 @@ static void start(u32 mode, u32 slots)
 	kpn_config_defaults(&config, &caps, 1000000000, SLOT_BYTES);
 	config.ring_slots = RING_SLOTS;
 	config.batch_slots = slots;
+	config.budget_frames = KPN_BUDGET_FRAMES_MAX;
 	config.depth_slots = RING_SLOTS / 2;
 	config.clock_read =
 		mode == COUNTER || mode == PUBLISHED ? KPN_CLOCK_COUNTER : KPN_CLOCK_INTERPOLATED;
 	memory = malloc(kpn_pacer_bytes(&config));
-	bench.pacer = memory ? kpn_pacer_init(memory, &config, &caps, &nic_ops, NULL,
-					      &(struct kpn_pacer_ops){ 0 }, NULL, 1000000) :
-			       NULL;
+	bench.pacer =
+		memory ? kpn_pacer_init(memory, &config, &caps, &nic_ops, NULL, 1000000) : NULL;
 	if (!bench.pacer || kpn_rx_problem(&rx_config))
 		exit(EXIT_USAGE);
 	bench.random = 1;

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every benchmark is built, and what the core and its clock cost is what was recorded."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import warnings
+from pathlib import Path
+
+import bench_costs
+import bench_kernel
+import callgrind
+import ns3_peer
+import pytest
+from keepon.vm import build_modules, get_kernel
+
+BENCH = Path(__file__).resolve().parents[1] / "bench"
+IDLE = ("done", "idle", 8, 400, 0)
+
+
+def test_costs_are_as_recorded() -> None:
+    recorded = json.loads(bench_costs.RECORD.read_text())
+    found, here = bench_costs.measured(), bench_costs.compiled_by()
+    there = {key: recorded[key] for key in here}
+    if here != there:
+        warnings.warn(
+            f"costs are not compared: recorded with {there}, here is {here}", stacklevel=1
+        )
+        return
+    wrong = bench_costs.differences(recorded["figures"], found)
+    assert not wrong, "\n".join([*wrong, "If that is meant: make bench-costs"])
+
+
+@pytest.mark.parametrize(
+    ("measured", "held"), [(98.1, True), (101.9, True), (97.9, False), (102.1, False)]
+)
+def test_a_cost_is_held_within_two_percent(measured: float, held: bool) -> None:
+    assert (bench_costs.differences({"x": 100.0}, {"x": measured}) == []) == held
+
+
+def test_a_cost_that_is_not_recorded_or_not_measured_is_found() -> None:
+    assert len(bench_costs.differences({"x": 1.0}, {"y": 1.0})) == 2
+
+
+def test_a_run_counts_the_same_again_and_a_longer_one_as_much_an_operation() -> None:
+    driver, core = callgrind.build("core_cost")
+    short, again = (callgrind.run.__wrapped__(driver, IDLE) for _ in range(2))
+    long = callgrind.run(driver, (*IDLE[:3], 10 * IDLE[3], 0))
+    assert short == again
+    assert short.per_operation(core) == pytest.approx(long.per_operation(core), rel=0.01)
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in BENCH.glob("bench_*.py")))
+def test_every_benchmark_is_importable(name: str) -> None:
+    assert callable(importlib.import_module(name).main)
+
+
+@pytest.mark.vm
+def test_kernel_modules_of_benchmarks_compile() -> None:
+    folders = [bench_kernel.NATIVE, *sorted(path.parent for path in BENCH.glob("kernel/*/Kbuild"))]
+    modules = build_modules(get_kernel(bench_kernel.FAMILY), folders, build_root=bench_kernel.BUILD)
+    assert {module.stem for module in modules} >= {"keepon_meter", "keepon_plain"}
+
+
+def test_the_program_for_ns3_compiles() -> None:
+    absent = ns3_peer.absent()
+    if absent:
+        warnings.warn(absent, stacklevel=1)
+        return
+    assert ns3_peer.build().is_file()
