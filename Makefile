@@ -11,7 +11,7 @@ DESTDIR ?=
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run quick test test-all test-fresh test-hw test-packages soak bench-core bench-clock bench-costs bench-sim bench-tcp bench-kernel bench-cards bench-planner check format types schemas manual packages install uninstall clean distclean
+.PHONY: help run quick test test-all test-fresh test-hw test-packages soak bench-core bench-clock bench-tcp bench-costs bench-sim bench-kernel bench-cards bench-planner check format types schemas manual packages install uninstall clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' "$(ROOT)/Makefile"
@@ -46,11 +46,11 @@ bench-core: ## cost of the core in instructions -> out/bench/core.json
 bench-clock: ## cost of reading and feeding the clock, per mode -> out/bench/clock.json
 	@"$(SCRIPTS)/bench" clock
 
-bench-costs: ## the two above again -> bench/costs.json, to be committed; `make test` holds it
-	@"$(SCRIPTS)/bench" costs
-
 bench-tcp: ## cost of the simulator's TCP in instructions a segment -> out/bench/tcp.json
 	@"$(SCRIPTS)/bench" tcp
+
+bench-costs: ## the three above again -> bench/costs.json, to be committed; `make test` holds it
+	@"$(SCRIPTS)/bench" costs
 
 bench-sim: ## speed and memory of the simulator, beside ns-3 where it can be had -> out/bench/sim.json
 	@"$(SCRIPTS)/bench" sim

@@ -2,7 +2,7 @@
 """The costs that `make test` holds, measured again: prints what has changed, writes
 bench/costs.json, which is committed.
 
-They are the counts of bench-core and bench-clock, without those of the C library's
+They are the counts of bench-core, bench-clock and bench-tcp, without those of the C library's
 memset and memcpy, which depend on the CPU. Counts depend on the compiler: it is recorded beside
 them, and they are compared with those of the same one alone (tests/test_benchmarks.py).
 """
@@ -14,6 +14,7 @@ import sys
 
 import bench_clock
 import bench_core
+import bench_tcp
 from callgrind import ROOT, BenchError, versions
 
 RECORD = ROOT / "bench" / "costs.json"
@@ -35,7 +36,13 @@ def flat(node: object, name: str = "") -> dict[str, float]:
 
 def measured() -> dict[str, float]:
     """Every figure, by benchmark and name."""
-    return flat({"core": bench_core.measured(), "clock": bench_clock.measured()})
+    return flat(
+        {
+            "core": bench_core.measured(),
+            "clock": bench_clock.measured(),
+            "tcp": bench_tcp.measured(),
+        }
+    )
 
 
 def compiled_by() -> dict[str, str]:

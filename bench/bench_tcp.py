@@ -1,25 +1,26 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Cost of the simulator's TCP in instructions a segment, counted by valgrind: prints a table,
-writes out/bench/tcp.json.
+"""Cost of the simulator's TCP in instructions a segment, under callgrind: prints a table, writes
+out/bench/tcp.json.
 
 A connection over two bridges and a link of 50 Mb/s with a round trip of 2 ms; its ACKs, drivers,
-bridges and events are in the figure. What starting costs is taken off by running twice as long.
-Beside it UDP over the same way, whose frames are talker, driver, bridges and events alone.
+bridges and events are in the figure. Counted are Simulation.run() from second 1 to 3, and the
+frames of data that the talker hands to its driver in that time. Beside it UDP over the same way,
+whose frames are talker, driver, bridges and events alone.
 """
 
 from __future__ import annotations
 
+import ctypes
 import json
 import sys
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Any
 
-from sim_peers import instructions, output
+from callgrind import ROOT, BenchError, counted, library
 
-ROOT = Path(__file__).resolve().parents[1]
 RESULT = ROOT / "out" / "bench" / "tcp.json"
 RATE_BPS = 50_000_000
-SECONDS = 2
+FROM_NS, UNTIL_NS = 1_000_000_000, 3_000_000_000
 
 
 @dataclass(frozen=True)
@@ -45,8 +46,8 @@ CASES = (
 )
 
 
-def simulate(case: Case, seconds: float) -> int:
-    """Frames of data that the talker handed to its driver."""
+def network(case: Case) -> tuple[Any, int]:
+    """The connection, and the number of its load."""
     from keepon._sim import Simulation
 
     sim = Simulation(1)
@@ -63,28 +64,45 @@ def simulate(case: Case, seconds: float) -> int:
             "congestion": case.congestion, "rate_bps": RATE_BPS * 9 // 10, "start_ns": 0,
         }
     )  # fmt: skip
-    sim.run(round(seconds * 1e9))
-    return int(sim.load(load)["submitted"])
+    return sim, load
 
 
-def counted(number: int, seconds: float) -> tuple[int, int]:
-    """Instructions of a whole process, and its frames."""
-    command = [sys.executable, __file__, str(number), str(seconds)]
-    return instructions(command), int(output(command).stdout)
+def run_all(collect: ctypes.CDLL) -> list[int]:
+    """Every case in this process, which callgrind counts; frames of each."""
+    frames = []
+    for case in CASES:
+        sim, load = network(case)
+        sim.run(FROM_NS)
+        before = int(sim.load(load)["submitted"])
+        collect.collect_begin()
+        sim.run(UNTIL_NS)
+        collect.collect_end()
+        frames.append(int(sim.load(load)["submitted"]) - before)
+    return frames
+
+
+def measured() -> dict[str, float]:
+    """Instructions a segment by case."""
+    printed, counts = counted([sys.executable, __file__, library("collect")])
+    return {
+        case.name(): round(instructions / frames, 1)
+        for case, instructions, frames in zip(CASES, counts, json.loads(printed), strict=True)
+    }
 
 
 def main() -> int:
-    if len(sys.argv) == 3:
-        print(simulate(CASES[int(sys.argv[1])], float(sys.argv[2])))
+    if len(sys.argv) == 2:
+        print(json.dumps(run_all(ctypes.CDLL(sys.argv[1]))))
         return 0
+    try:
+        document = measured()
+    except BenchError as error:
+        print(f"bench tcp: {error}", file=sys.stderr)
+        return 3
     RESULT.parent.mkdir(parents=True, exist_ok=True)
-    document = {}
-    for number, case in enumerate(CASES):
-        short, long = counted(number, SECONDS), counted(number, 2 * SECONDS)
-        cost = (long[0] - short[0]) / (long[1] - short[1])
-        document[case.name()] = {"instructions_per_segment": round(cost), "segments": long[1]}
-        print(f"{case.name():28} {cost:8.0f} instructions a segment, {long[1]} segments")
-    RESULT.write_text(json.dumps(document, indent=1) + "\n")
+    RESULT.write_text(json.dumps({"instructions_per_segment": document}, indent=1) + "\n")
+    for name, cost in document.items():
+        print(f"{name:28} {cost:8.1f} instructions a segment")
     return 0
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Instructions under callgrind: what bench_core.py and bench_clock.py share.
+"""Instructions under callgrind: what bench_core.py, bench_clock.py and bench_tcp.py share.
 
 The core is compiled as for a kernel module: gcc -O2 -ffreestanding, one archive, assertions on. A
 driver, bench/core/NAME.c, repeats one operation and collects only while it runs. Counts are
@@ -9,7 +9,9 @@ deterministic: what one compiler makes costs the same in every run.
 from __future__ import annotations
 
 import platform
+import re
 import subprocess
+import tempfile
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -87,6 +89,14 @@ def build(name: str) -> tuple[Path, set[str]]:
     return driver, {plain(words[2]) for words in symbols if len(words) == 3 and words[1] in "tT"}
 
 
+def library(name: str) -> Path:
+    """Compile bench/NAME.c to a library that a Python program loads."""
+    BUILD.mkdir(parents=True, exist_ok=True)
+    path = BUILD / f"{name}.so"
+    command(["gcc", *BENCH_FLAGS, "-shared", "-fPIC", ROOT / "bench" / f"{name}.c", "-o", path])
+    return path
+
+
 def self_costs(profile: Path) -> dict[str, int]:
     """Instructions each function executed itself, from a callgrind profile without compressed
     names.
@@ -126,6 +136,20 @@ def run(driver: Path, scenario: tuple[str | int, ...]) -> Run:
         ]
     ).split()
     return Run(self_costs(profile), int(words[1]), int(words[3]), int(words[5]))
+
+
+def counted(arguments: list[str | Path]) -> tuple[str, list[int]]:
+    """What a program printed, and the instructions of each of its pairs of collect_begin() and
+    collect_end() (bench/collect.c).
+    """
+    with tempfile.TemporaryDirectory(prefix="keepon-bench-") as folder:
+        options = ["--tool=callgrind", "--instr-atstart=no"]
+        out = Path(folder) / "out"
+        printed = command(["valgrind", *options, f"--callgrind-out-file={out}", *arguments])
+        # The one that is written at the end has no number.
+        files = sorted(Path(folder).glob("out.*"), key=lambda path: int(path.suffix[1:]))
+        totals = [re.search(r"^totals: (\d+)$", path.read_text(), re.MULTILINE) for path in files]
+        return printed, [int(found[1]) for found in totals if found]
 
 
 def versions() -> dict[str, str]:

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every benchmark is built, and what the core and its clock cost is what was recorded."""
+"""Every benchmark is built, and what the core, its clock and the simulator's TCP cost is what was
+recorded.
+"""
 
 from __future__ import annotations
 
 import importlib
 import json
+import sys
 import warnings
 from pathlib import Path
 
@@ -49,6 +52,16 @@ def test_a_run_counts_the_same_again_and_a_longer_one_as_much_an_operation() -> 
     long = callgrind.run(driver, (*IDLE[:3], 10 * IDLE[3], 0))
     assert short == again
     assert short.per_operation(core) == pytest.approx(long.per_operation(core), rel=0.01)
+
+
+def test_what_is_not_measured_is_not_counted() -> None:
+    text = "import ctypes, sys\ncount = ctypes.CDLL(sys.argv[1])\n"
+    for begin, end in ((0, 1_000), (1_000, 3_000)):
+        text += f"sum(range({100 * end}))\n"
+        text += f"count.collect_begin(); sum(range({begin}, {end})); count.collect_end()\n"
+    library = callgrind.library("collect")
+    _, (once, twice) = callgrind.counted([sys.executable, "-c", text, library])
+    assert 1.5 * once < twice < 2.5 * once
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in BENCH.glob("bench_*.py")))
