@@ -20,7 +20,7 @@ from keepon.planner.partition.problem import Problem
 
 def _asked(solver: z3.Solver, begin: float, cap_s: float) -> str:
     """Let Z3 decide in what is left of the cap after the model was made."""
-    left_ms = int(1000 * (cap_s - (time.perf_counter() - begin)))
+    left_ms = int(1000 * (cap_s - (time.monotonic() - begin)))
     if left_ms <= 0:
         return UNKNOWN
     solver.set("timeout", left_ms)
@@ -38,7 +38,7 @@ def z3_published(problem: Problem, cap_s: float) -> str:
     flow starts within its first period, without which times were unbounded. "sat" here is not yet a
     schedule: ownership is not checked beyond one hyperperiod.
     """
-    begin = time.perf_counter()
+    begin = time.monotonic()
     solver = z3.Solver()
     owner = z3.Function("owner", z3.IntSort(), z3.IntSort())
     times: dict[int, list[list[z3.ArithRef]]] = {}
@@ -55,7 +55,7 @@ def z3_published(problem: Problem, cap_s: float) -> str:
     for flows in times.values():
         for first, second in itertools.combinations(flows, 2):
             solver.add([a != b for a in first for b in second])
-        if time.perf_counter() - begin > cap_s:
+        if time.monotonic() - begin > cap_s:
             return UNKNOWN
     return _asked(solver, begin, cap_s)
 
@@ -64,7 +64,7 @@ def z3_boolean(problem: Problem, cap_s: float) -> str:
     """The model of keepon.planner.partition.exact in Z3: booleans for phases, starts and owners
     over the cycle L.
     """
-    begin = time.perf_counter()
+    begin = time.monotonic()
     solver = z3.Solver()
     ring, cycle = problem.ring_slots, problem.cycle_slots
     own = [

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import re
 import sys
 import warnings
 from pathlib import Path
@@ -82,3 +83,9 @@ def test_the_program_for_ns3_compiles() -> None:
         warnings.warn(absent, stacklevel=1)
         return
     assert ns3_peer.build().is_file()
+
+
+@pytest.mark.parametrize("path", sorted(BENCH.glob("*.py")), ids=lambda path: path.stem)
+def test_no_benchmark_measures_wall_time(path: Path) -> None:
+    """It is longer on a machine that is shared."""
+    assert not re.search(r"perf_counter|time\.time\b", path.read_text())
