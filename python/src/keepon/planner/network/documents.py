@@ -23,7 +23,7 @@ from keepon.model.plan import (
 from keepon.model.scenario import HostTable
 from keepon.model.wire import PREAMBLE_BYTES, PS_PER_NS, byte_time_ps, ceil_ns, preamble_time_ps
 from keepon.planner import stations
-from keepon.planner.network.flows import Placement
+from keepon.planner.network.flows import Placement, spread_ps
 from keepon.planner.network.grid import partition_slots
 from keepon.planner.network.ground import Ground
 from keepon.planner.partition.limits import Limits
@@ -156,12 +156,6 @@ def stream_document(ground: Ground, placements: list[Placement]) -> PlannedStrea
         placement.release_ps - number * period_ps for number, placement in enumerate(placements)
     ]
     worst = max(placements, key=lambda placement: placement.delay_ps)
-    spread_ps = 0
-    for listener in first.arrivals:
-        ends = [placement.arrivals[listener] for placement in placements]
-        early_ps = min(early - number * period_ps for number, (early, _) in enumerate(ends))
-        late_ps = max(late - number * period_ps for number, (_, late) in enumerate(ends))
-        spread_ps = max(spread_ps, late_ps - early_ps)
     delay_ps = worst.delay_ps
     bounds: Bounds = {
         "release_error_ns": None,
@@ -180,7 +174,7 @@ def stream_document(ground: Ground, placements: list[Placement]) -> PlannedStrea
     if station.bounded:
         bounds["release_error_ns"] = ceil_ns(max(-station.error_low_ps, station.error_high_ps))
         bounds["delay_ns"] = ceil_ns(delay_ps)
-        bounds["jitter_ns"] = ceil_ns(spread_ps)
+        bounds["jitter_ns"] = ceil_ns(spread_ps(placements))
         bounds["data_age_ns"] = ceil_ns(delay_ps) + stream.advance_ns
     listener = max(first.arrivals, key=lambda name: first.arrivals[name][1])
     document: PlannedStream = {

@@ -108,12 +108,26 @@ class Placement:
     @property
     def spread_ps(self) -> int:
         """How far apart two frames' delays can be at one listener."""
-        return max(late_ps - early_ps for early_ps, late_ps in self.arrivals.values())
+        return spread_ps([self])
 
     @property
     def waits_ns(self) -> tuple[int, ...]:
         """What the flow is kept at each hop on purpose."""
         return tuple(hop.waits_ps // PS_PER_NS for hop in self.hops)
+
+
+def spread_ps(placements: list[Placement]) -> int:
+    """How far apart two frames of a stream can be at one listener, each from the start of its own
+    period on; `placements`: of its frames in turn.
+    """
+    period_ps = placements[0].flow.stream.period_ns * PS_PER_NS
+    worst_ps = 0
+    for listener in placements[0].arrivals:
+        ends = [placement.arrivals[listener] for placement in placements]
+        early_ps = min(early - turn * period_ps for turn, (early, _) in enumerate(ends))
+        late_ps = max(late - turn * period_ps for turn, (_, late) in enumerate(ends))
+        worst_ps = max(worst_ps, late_ps - early_ps)
+    return worst_ps
 
 
 def moved(placement: Placement, flow: Flow, by_ps: int) -> Placement:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 
 from keepon.model.scenario import Stream
 from keepon.model.wire import PS_PER_NS
-from keepon.planner.network.flows import Flow, Placement, moved
+from keepon.planner.network.flows import Flow, Placement, moved, spread_ps
 from keepon.planner.network.grid import on_grid
 from keepon.planner.network.ground import Ground
 from keepon.planner.network.occupancy import NEVER, Occupancy
@@ -229,11 +229,14 @@ class Search:
         return sorted(count for count in counts if 1 < count <= TURNS_MAX)
 
     def _turns_on(self, flow: Flow, tree: Tree, turns: int, room_ps: int) -> list[Placement] | None:
-        period_ps = flow.period_ps
+        """No frame is kept at a bridge, so that they come as far apart as they are released; behind
+        a gate list by hand they may come further apart.
+        """
+        period_ps, jitter_ps = flow.period_ps, (flow.stream.jitter_ns or 0) * PS_PER_NS
         first = replace(flow, turns=turns)
         start_ps = on_grid(flow.station, flow.stream, 0)
         for _ in range(STEPS_MAX // turns):
-            head = self._within(first, tree, start_ps, period_ps, None)
+            head = self._within(first, tree, start_ps, period_ps, 0)
             if head is None:
                 return None
             found = [head]
@@ -241,9 +244,9 @@ class Search:
             for turn in range(1, turns):
                 from_ps = on_grid(flow.station, flow.stream, head.release_ps + turn * period_ps)
                 placement = self._within(
-                    replace(first, turn=turn), tree, from_ps, from_ps + room_ps + 1, None
+                    replace(first, turn=turn), tree, from_ps, from_ps + room_ps + 1, 0
                 )
-                if placement is None:
+                if placement is None or spread_ps([*found, placement]) > jitter_ps:
                     break
                 found.append(placement)
                 self.occupancy.add(flow.number, placement.claims)
