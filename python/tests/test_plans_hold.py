@@ -13,11 +13,13 @@ from helpers import HABITAT, TWO_STATIONS, small
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from keepon.errors import ConfigError, PlanRejectedError
+from keepon.export.exported import Planned, gated_ports
 from keepon.model import loading
 from keepon.model.gates import GateList
 from keepon.model.scenario import Scenario, TrafficClass
 from keepon.planner import plan as make_plan
 from keepon.planner.verify import problems, verify
+from keepon.trial.trial import trial
 
 HABITAT_SCENARIO = loading.load(HABITAT)
 HABITAT_PLAN = make_plan(HABITAT_SCENARIO)
@@ -177,6 +179,26 @@ def test_a_gate_list_by_hand_is_kept_and_waited_for() -> None:
     ]
     assert plan["streams"]["F1"]["windows"][0]["open_ps"] == 500_000_000
     assert plan["streams"]["F1"]["bounds"]["jitter_ns"] == 0
+
+
+def test_a_base_time_of_today_counts_by_its_phase_and_is_exported_as_it_is() -> None:
+    """It has more ps than 64 bits: the checker ended in an overflow from 107 days after 1970 on."""
+    entries = (
+        'entries = [{ gates = "0x00", ns = 500_000 }, { gates = "0x20", ns = 100_000 },'
+        ' { gates = "0xdf", ns = 400_000 }]'
+    )
+    streams = {}
+    for base_ns in (1_528_743_495_910_289_987, 289_987, 2**62, 2**62 % 1_000_000):
+        gates = f"gates = {{ b = {{ base_ns = {base_ns}, {entries} }} }}"
+        scenario = small(**{'name = "br1"': f'name = "br1"\n{gates}'})
+        plan = verify(scenario, make_plan(scenario))
+        assert plan["bridges"]["br1"]["ports"]["b"]["base_ns"] == base_ns
+        assert trial(scenario, plan)["unsent"] == {}
+        assert [port.base_ns for port in gated_ports(Planned(scenario, plan))] == [base_ns]
+        streams[base_ns] = plan["streams"]
+    today, early, last, first = streams.values()
+    assert (today, last) == (early, first)
+    assert today["F1"]["windows"][0]["open_ps"] == 789_987_000
 
 
 def test_a_gate_list_that_never_opens_is_infeasible() -> None:

@@ -216,7 +216,8 @@ class _Openings:
             [int(entry["gates"], 16) for entry in port["entries"]], dtype=np.int64
         )
         self._cycle_ps = int(lengths_ps.sum())
-        self._base_ps = 1000 * port["base_ns"]
+        # An instant of TAI has more ps than 64 bits.
+        self._base_ps = 1000 * port["base_ns"] % self._cycle_ps
 
     def earliest(self, queue: int, from_ps: _Times, need_ps: _Times) -> _Times | None:
         """First instants at which a queue's gate stays open long enough; None if not
