@@ -139,6 +139,12 @@ def cycle_ns_of(windows: list[Window]) -> int:
     return math.lcm(*(window.period_ps for window in windows)) // PS_PER_NS
 
 
+def repeats_too_late(windows: list[Window]) -> bool:
+    """Whether more turns of windows pass until all repeat than are laid out one by one."""
+    cycle_ps = cycle_ns_of(windows) * PS_PER_NS
+    return sum(cycle_ps // window.period_ps for window in windows) > _TURNS_MAX
+
+
 def guard_ns(rate_bps: int) -> int:
     """How long before a window no gate is open: GUARD_BYTES at this rate, rounded up to ns.
 
@@ -241,14 +247,13 @@ def build(windows: list[Window], guard: int) -> GateList | None:
     Args:
         guard: what `guard_ns` gives.
     """
-    cycle_ps = cycle_ns_of(windows) * PS_PER_NS
-    if sum(cycle_ps // window.period_ps for window in windows) > _TURNS_MAX:
+    if repeats_too_late(windows):
         return None
-    cycle, rest = cycle_ps // PS_PER_NS, ALL_GATES
+    cycle, rest = cycle_ns_of(windows), ALL_GATES
     for window in windows:
         rest &= ~(1 << window.queue)
     spans: list[tuple[int, int, int]] = []
-    for opening in _without_slivers(_openings(windows, cycle_ps), cycle, guard):
+    for opening in _without_slivers(_openings(windows, cycle * PS_PER_NS), cycle, guard):
         spans.append((opening.start, min(opening.end, cycle), opening.mask))
         if opening.end > cycle:
             spans.append((0, opening.end - cycle, opening.mask))

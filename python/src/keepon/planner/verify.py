@@ -19,9 +19,10 @@ from keepon.planner.checker.replay import Replay
 from keepon.planner.checker.steady import Steady
 from keepon.planner.checker.unplanned import Unplanned, check_unplanned
 
-_FRAMES_MAX = 500_000
 _FOLLOWED_MAX = 250_000
-"""Frames of a hyperperiod, counted at every port, that are followed through the network: 200 MB."""
+"""Frames of streams that meet, until all repeats, counted at every port, that are followed through
+the network: 200 MB.
+"""
 
 Look = Callable[[], None]
 
@@ -49,34 +50,30 @@ def problems(scenario: Scenario, plan: Draft, look: Look = _never) -> list[str]:
         return found
     if not given.streams:
         return gatelists.check(given, look)
-    frames = given.hyper_ps // given.shortest_ps * len(given.streams)
-    if frames > _FRAMES_MAX and given.frames() > _FRAMES_MAX:
-        if any(
-            "entries" in port
-            for entry in plan["bridges"].values()
-            for port in entry["ports"].values()
-        ):
-            return [
-                f"the hyperperiod has {given.frames()} frames, too many to follow through gates"
-            ]
-        return queues.check_pairs(given, look) + streams.check_sums(given, unplanned)
     found = queues.check_wires(given, look) + gatelists.check(given, look)
     return found or _check_times(given, unplanned, look)
 
 
 def _check_times(given: Given, unplanned: Unplanned, look: Look) -> list[str]:
-    """Windows, queues, bounds: port by port where that shows enough, else by following frames."""
-    steady = Steady(given, unplanned)
-    unclear = next(steady.unclear(look), None)
-    if unclear is None:
-        return streams.check_steady(given, steady)
-    followed = sum(given.hyper_ps // window.period_ps for window in given.windows)
-    if followed > _FOLLOWED_MAX:
-        return [f"it is not shown that frames leave {unclear} in their windows"]
-    early, late = Replay(given, unplanned, late=False), Replay(given, unplanned, late=True)
-    early.run(look)
-    late.run(look)
-    return streams.check_replay(given, early, late) + queues.check_isolation(given, early, late)
+    """Windows, queues, bounds: port by port where that shows enough, else by following the frames
+    of streams that meet there or on their ways.
+    """
+    steady, shown = Steady(given, unplanned), dict.fromkeys(given.streams)
+    found = []
+    for place in steady.unclear(look):
+        names = given.together(place)
+        if names[0] not in shown:
+            continue  # followed already
+        for name in names:
+            del shown[name]
+        early, late = (Replay(given, unplanned, names, late=late) for late in (False, True))
+        if early.frames > _FOLLOWED_MAX:
+            return [f"it is not shown that frames leave {' towards '.join(place)} in their windows"]
+        early.run(look)
+        late.run(look)
+        found += streams.check_replay(given, early, late)
+        found += queues.check_isolation(given, early, late)
+    return found + streams.check_steady(given, steady, shown)
 
 
 def check(scenario: Scenario, plan: Draft, look: Look = _never) -> None:

@@ -22,9 +22,7 @@ FRAME_BYTES_MIN = 72
 def check(given: Given, look: Callable[[], None]) -> list[str]:
     """All ports of all bridges; `look` at the clock may end it."""
     found = []
-    by_place: dict[Place, list[Window]] = {}
-    for window in given.windows:
-        by_place.setdefault(window.place, []).append(window)
+    by_place = given.by_place
     for name, bridge in given.bridges.items():
         listed = set(bridge.gates) if isinstance(bridge.gates, dict) else set()
         for peer in sorted(listed - set(given.ports(name))):

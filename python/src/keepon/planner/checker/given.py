@@ -39,6 +39,14 @@ class Window:
     period_ps: int
 
 
+def cycle_of(windows: list[Window], list_ps: int = 1) -> tuple[int, int]:
+    """After how many ps all of a wire repeats, with the gate list in front of it, and how many
+    frames that are.
+    """
+    cycle_ps = math.lcm(list_ps, *(window.period_ps for window in windows))
+    return cycle_ps, sum(cycle_ps // window.period_ps for window in windows)
+
+
 class Given:
     """A scenario and its plan with what follows directly from them."""
 
@@ -135,21 +143,18 @@ class Given:
         """The period of a stream, of one frame."""
         return 1000 * self.streams[name].period_ns
 
-    @cached_property
-    def hyper_ps(self) -> int:
-        """Time after which everything repeats."""
-        return math.lcm(
-            *(self.period_ps(name) * len(self.releases_ns(name)) for name in self.streams)
-        )
-
-    @cached_property
-    def shortest_ps(self) -> int:
-        """The shortest period."""
-        return min(self.period_ps(name) for name in self.streams)
-
-    def frames(self) -> int:
-        """Frames sent until everything repeats."""
-        return sum(self.hyper_ps // self.period_ps(name) for name in self.streams)
+    def together(self, place: Place) -> list[str]:
+        """Streams that leave a bridge by this port, those that meet one of them at another, and so
+        on: what others do changes nothing for them.
+        """
+        ports: dict[str, set[Place]] = {}
+        for window in self.windows:
+            ports.setdefault(window.stream, set()).add(window.place)
+        found, met = set[str](), {place}
+        while more := {name for name in ports if name not in found and ports[name] & met}:
+            found |= more
+            met = met.union(*(ports[name] for name in more))
+        return [name for name in self.streams if name in found]
 
     def ways(self, name: str) -> list[list[str]]:
         """Nodes from talker to each listener, both included."""
@@ -169,6 +174,21 @@ class Given:
                     if there not in peers:
                         peers.append(there)
         return found
+
+    @cached_property
+    def by_place(self) -> dict[Place, list[Window]]:
+        """Windows by port."""
+        found: dict[Place, list[Window]] = {}
+        for window in self.windows:
+            found.setdefault(window.place, []).append(window)
+        return found
+
+    def list_ps(self, place: Place) -> int:
+        """Length of the gate list of a bridge's port; 1 if it has none, as any time is a multiple
+        of it.
+        """
+        entries = self.ports(place[0])[place[1]].get("entries", [])
+        return sum(1000 * entry["ns"] for entry in entries) or 1
 
     @cached_property
     def windows(self) -> list[Window]:

@@ -6,13 +6,16 @@ turn.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from keepon.planner.checker.given import Given, Place, Window
+from keepon.planner.checker.given import Given, Place, Window, cycle_of
 from keepon.planner.checker.replay import Replay
 from keepon.planner.checker.spans import frame_ps
+
+FRAMES_MAX = 500_000
+"""Frames of a port, until all of them repeat, that are laid side by side."""
 
 
 def _of_talkers(given: Given) -> list[Window]:
@@ -62,15 +65,20 @@ def _check_length(given: Given) -> list[str]:
 
 
 def check_wires(given: Given, look: Callable[[], None]) -> list[str]:
-    """Turns of one wire never meet in the whole hyperperiod; `look` at the clock may end it."""
+    """Turns of one wire never meet until all of it repeats; `look` at the clock may end it."""
     found = _check_length(given)
     for place, windows in _by_place(given).items():
         look()
-        found += _meeting(windows, given.hyper_ps, f"meet on {place[0]} -> {place[1]}")
+        cycle_ps, frames = cycle_of(windows)
+        meeting = _meeting(windows, cycle_ps) if frames <= FRAMES_MAX else _by_divisors(windows)
+        found += [
+            f"windows of {one} and {other} meet on {place[0]} -> {place[1]}"
+            for one, other in meeting
+        ]
     return found
 
 
-def _meeting(windows: list[Window], cycle_ps: int, what: str) -> list[str]:
+def _meeting(windows: list[Window], cycle_ps: int) -> Iterator[tuple[str, str]]:
     """Pairs of neighbours on a circle of which one starts before the other ends."""
     rows = np.array(
         [
@@ -88,30 +96,23 @@ def _meeting(windows: list[Window], cycle_ps: int, what: str) -> list[str]:
     meets = np.append(start_ps[1:], start_ps[0] + cycle_ps) < start_ps + rows[:, 1]
     one = [windows[number].stream for number in rows[meets, 3].tolist()]
     other = [windows[number].stream for number in np.roll(rows[:, 3], -1)[meets].tolist()]
-    return [f"windows of {a} and {b} {what}" for a, b in zip(one, other, strict=True)]
+    return zip(one, other, strict=True)
 
 
-def check_pairs(given: Given, look: Callable[[], None]) -> list[str]:
-    """The same by greatest common divisors, for hyperperiods too long to follow; queues have no
-    gates then.
-    """
-    found = _check_length(given)
-    for place, windows in _by_place(given).items():
-        look()
-        open_ps, length_ps, period_ps = (
-            np.array([getattr(window, key) for window in windows], dtype=np.int64)
-            for key in ("open_ps", "length_ps", "period_ps")
-        )
-        for number, one in enumerate(windows):
-            common_ps = np.gcd(period_ps[:number], one.period_ps)
-            apart_ps = (one.open_ps - open_ps[:number]) % common_ps
-            meets = (apart_ps < length_ps[:number]) | (common_ps - apart_ps < one.length_ps)
-            found += [
-                f"windows of {one.stream} and {windows[other].stream} meet on {place[0]} ->"
-                f" {place[1]}"
-                for other in np.flatnonzero(meets).tolist()
-            ]
-    return found
+def _by_divisors(windows: list[Window]) -> Iterator[tuple[str, str]]:
+    """The same by greatest common divisors, for more frames than can be laid side by side."""
+    open_ps, length_ps, period_ps = (
+        np.array([getattr(window, key) for window in windows], dtype=np.int64)
+        for key in ("open_ps", "length_ps", "period_ps")
+    )
+    for number, one in enumerate(windows):
+        if one.length_ps > one.period_ps:
+            yield one.stream, one.stream
+        common_ps = np.gcd(period_ps[:number], one.period_ps)
+        apart_ps = (one.open_ps - open_ps[:number]) % common_ps
+        meets = (apart_ps < length_ps[:number]) | (common_ps - apart_ps < one.length_ps)
+        for other in np.flatnonzero(meets).tolist():
+            yield one.stream, windows[other].stream
 
 
 def check_isolation(given: Given, early: Replay, late: Replay) -> list[str]:
@@ -124,6 +125,8 @@ def check_isolation(given: Given, early: Replay, late: Replay) -> list[str]:
     found: list[str] = []
     by_queue: dict[tuple[Place, int], list[tuple[int, int, int, int, str]]] = {}
     for window in given.windows:
+        if window.stream not in early.looked_at:
+            continue
         if "entries" not in given.plan["bridges"][window.place[0]]["ports"][window.place[1]]:
             continue
         turns = len(given.releases_ns(window.stream))
@@ -134,7 +137,7 @@ def check_isolation(given: Given, early: Replay, late: Replay) -> list[str]:
             moved_ps = (number - window.turn) * given.period_ps(window.stream)
             # Onto one turn of the circle: a frame of this lap may leave in the next, after others
             # of the next.
-            lap_ps = (moved_ps + window.open_ps) // given.hyper_ps * given.hyper_ps
+            lap_ps = (moved_ps + window.open_ps) // early.hyper_ps * early.hyper_ps
             moved_ps -= lap_ps
             entry = (
                 moved_ps + window.open_ps,
@@ -148,7 +151,7 @@ def check_isolation(given: Given, early: Replay, late: Replay) -> list[str]:
     for (place, queue), frames in by_queue.items():
         frames.sort()
         first = frames[0]
-        later = given.hyper_ps
+        later = early.hyper_ps
         again = (first[0] + later, first[1] + later, first[2] + later, first[3] + later, first[4])
         around = [*frames, again]
         for one, other in itertools.pairwise(around):

@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every frame of three hyperperiods through FIFO queues, strict priority and gates, at one end of
-its release error.
+"""Every frame of three hyperperiods of some streams through FIFO queues, strict priority and gates,
+at one end of its release error.
 """
 
 from __future__ import annotations
 
 import bisect
 import heapq
+import math
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from keepon.model.plan import PlannedPort
-from keepon.planner.checker.given import Given, Place
+from keepon.planner.checker.given import Given, Place, cycle_of
 from keepon.planner.checker.spans import frame_ps
 from keepon.planner.checker.unplanned import Unplanned
 
@@ -77,12 +78,13 @@ class _Port:
 
 
 class Replay:
-    """Times in ps of the frames of `numbers`.
+    """Times in ps of the frames of `numbers`, of streams that meet no others at any port.
 
-    `ready`: a frame is whole in a queue; `starts`: its transmission; `arrivals`: at a listener.
+    `frames`: how many are sent in `hyper_ps`, at every port, until all repeats. `ready`: a frame is
+    whole in a queue; `starts`: its transmission; `arrivals`: at a listener.
     """
 
-    def __init__(self, given: Given, unplanned: Unplanned, late: bool) -> None:
+    def __init__(self, given: Given, unplanned: Unplanned, names: list[str], late: bool) -> None:
         self._given = given
         self._unplanned = unplanned
         self._late = late
@@ -98,8 +100,11 @@ class Replay:
         self._side = side
         self._events: list[tuple[int, int, str, Any]] = []
         self._count = 0
-        self._end_ps = (_LAPS + 1) * given.hyper_ps
-        self._looked_at = {name: self.numbers(name) for name in given.streams}
+        windows = [window for window in given.windows if window.stream in names]
+        lists_ps = (given.list_ps(window.place) for window in windows)
+        self.hyper_ps, self.frames = cycle_of(windows, math.lcm(*lists_ps))
+        self._end_ps = (_LAPS + 1) * self.hyper_ps
+        self.looked_at = {name: self.numbers(name) for name in names}
         self.ready: dict[tuple[str, Place, int], int] = {}
         self.starts: dict[tuple[str, Place, int], int] = {}
         self.arrivals: dict[tuple[str, str, int], int] = {}
@@ -108,17 +113,18 @@ class Replay:
         """Frames of the hyperperiod in the middle, before and after which others are on the wires
         too.
         """
-        per_lap = self._given.hyper_ps // self._given.period_ps(name)
+        per_lap = self.hyper_ps // self._given.period_ps(name)
         return range(per_lap, 2 * per_lap)
 
     def run(self, look: Callable[[], None]) -> None:
         """Send everything and serve ports until all is quiet; `look` at the clock may end it."""
         given = self._given
-        for name, stream in given.streams.items():
+        for name in self.looked_at:
+            stream = given.streams[name]
             releases, period_ps = given.releases_ns(name), given.period_ps(name)
             entry = given.entry(name)
             error_ps = entry["release_late_ps"] if self._late else entry["release_early_ps"]
-            for number in range(_LAPS * given.hyper_ps // period_ps):
+            for number in range(_LAPS * self.hyper_ps // period_ps):
                 at_ps = number * period_ps + 1000 * releases[number % len(releases)] + error_ps
                 for there in given.following[name, stream.talker]:
                     self._arrive(name, number, (stream.talker, there), at_ps)
@@ -144,14 +150,14 @@ class Replay:
         at_ps = reference_ps + self._given.links[place][1]
         bridge = self._given.bridges.get(there)
         if bridge is None:
-            if number in self._looked_at[name]:
+            if number in self.looked_at[name]:
                 self.arrivals[name, there, number] = at_ps
             return
         ready_ps = (
             at_ps + frame_ps(self._given, name, place, self._side) + 1000 * bridge.processing_ns
         )
         for peer in self._given.following.get((name, there), []):
-            if number in self._looked_at[name]:
+            if number in self.looked_at[name]:
                 self.ready[name, (there, peer), number] = ready_ps
             place = (there, peer)
             wait_ps = 0 if self._ports[place].gate else self._wait_ps(name, place)
@@ -191,7 +197,7 @@ class Replay:
                     return
                 port.queues[queue].popleft()
                 port.busy_until_ps = at_ps + length_ps + 20 * port.byte_ps
-                if number in self._looked_at[name]:
+                if number in self.looked_at[name]:
                     self.starts[name, place, number] = at_ps
                 self._arrive(name, number, place, at_ps + 8 * port.byte_ps)
                 self._push(port.busy_until_ps, "serve", place)

@@ -27,7 +27,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keepon.model.plan import PlannedPort
-from keepon.planner.checker.given import Given, Place, Window
+from keepon.planner.checker.given import Given, Place, Window, cycle_of
+from keepon.planner.checker.queues import FRAMES_MAX
 from keepon.planner.checker.spans import frame_ps
 from keepon.planner.checker.unplanned import Unplanned
 
@@ -38,7 +39,7 @@ _SIDES = (-1, 1)
 
 @dataclass(frozen=True)
 class _Frames:
-    """Frames of one port in one hyperperiod as columns, in the order of their windows; sides:
+    """Frames of one port until all of them repeat as columns, in the order of their windows; sides:
     earliest and latest.
     """
 
@@ -103,26 +104,30 @@ class Steady:
                 before = place
             self.arrivals[name, turn, way[-1]] = reach
 
-    def unclear(self, look: Callable[[], None]) -> Iterator[str]:
+    def unclear(self, look: Callable[[], None]) -> Iterator[Place]:
         """Ports of which it is not shown that every frame leaves at its window, alone in its queue
-        as asked for.
+        as asked for, where no two turns of a wire meet.
         """
-        by_place: dict[Place, list[Window]] = {}
-        for window in self._given.windows:
-            by_place.setdefault(window.place, []).append(window)
-        for place, windows in by_place.items():
+        for place, windows in self._given.by_place.items():
             look()
-            frames = self._frames(place, windows)
             port = self._given.plan["bridges"][place[0]]["ports"][place[1]]
             if not (
-                self._without_gates(place, frames)
-                if "entries" not in port
-                else self._gated(place, frames, port)
+                self._gated(place, windows, port)
+                if "entries" in port
+                else all(self._at_once(window) for window in windows)
             ):
-                yield f"{place[0]} towards {place[1]}"
+                yield place
 
-    def _frames(self, place: Place, windows: list[Window]) -> _Frames:
-        given, hyper_ps = self._given, self._given.hyper_ps
+    def _at_once(self, window: Window) -> bool:
+        """A port without gates sends a frame as it comes, at its latest behind what no plan knows:
+        no two turns of its wire meet (`check_wires`).
+        """
+        ready_ps = self.ready[window.stream, window.turn, window.place]
+        wait_ps = self._unplanned.wait_ps(window.place, self._given.streams[window.stream].priority)
+        return (window.open_ps, window.last_ps) == (ready_ps[0], ready_ps[1] + wait_ps)
+
+    def _frames(self, place: Place, windows: list[Window], cycle_ps: int) -> _Frames:
+        given = self._given
         number = {name: index for index, name in enumerate(given.streams)}
         rows = np.array(
             [
@@ -137,13 +142,13 @@ class Steady:
             ],
             dtype=np.int64,
         )  # fmt: skip
-        laps = hyper_ps // rows[:, 9]
+        laps = cycle_ps // rows[:, 9]
         rows = np.repeat(rows, laps, axis=0)
         lap = np.arange(len(rows)) - np.repeat(np.cumsum(laps) - laps, laps)
         moved_ps = lap * rows[:, 9]
         # Onto one turn of the circle: a frame of this lap may leave in the next, after others of
         # the next.
-        moved_ps -= (rows[:, 2] + moved_ps) // hyper_ps * hyper_ps
+        moved_ps -= (rows[:, 2] + moved_ps) // cycle_ps * cycle_ps
         for column in (2, 3, 4, 5, 8):
             rows[:, column] += moved_ps
         rows = rows[np.argsort(rows[:, 2], kind="stable")]
@@ -153,33 +158,24 @@ class Steady:
             rows[:, 8],
         )  # fmt: skip
 
-    def _apart(self, place: Place, frames: _Frames, side: int) -> bool:
+    def _apart(self, frames: _Frames, byte_ps: int, cycle_ps: int, side: int) -> bool:
         """No two transmissions meet, nor the gap behind one."""
-        byte_ps = self._given.links[place][0]
         starts_ps, wires_ps = frames.starts_ps[side], frames.wires_ps[side]
-        following_ps = np.append(starts_ps[1:], starts_ps[:1] + self._given.hyper_ps)
+        following_ps = np.append(starts_ps[1:], starts_ps[:1] + cycle_ps)
         return bool((starts_ps + wires_ps + 20 * byte_ps <= following_ps).all())
 
-    def _without_gates(self, place: Place, frames: _Frames) -> bool:
-        waits_ps = np.array(
-            [self._unplanned.wait_ps(place, int(queue)) for queue in frames.queue.tolist()],
-            dtype=np.int64,
-        )
-        return (
-            bool((frames.starts_ps[0] == frames.ready_ps[0]).all())
-            and bool((frames.starts_ps[1] == frames.ready_ps[1] + waits_ps).all())
-            and all(self._apart(place, frames, side) for side in (0, 1))
-        )
-
-    def _gated(self, place: Place, frames: _Frames, port: PlannedPort) -> bool:
-        if not all(self._apart(place, frames, side) for side in (0, 1)):
+    def _gated(self, place: Place, windows: list[Window], port: PlannedPort) -> bool:
+        cycle_ps, count = cycle_of(windows, self._given.list_ps(place))
+        if count > FRAMES_MAX:
             return False
-        byte_ps, hyper_ps = self._given.links[place][0], self._given.hyper_ps
+        frames, byte_ps = self._frames(place, windows, cycle_ps), self._given.links[place][0]
+        if not all(self._apart(frames, byte_ps, cycle_ps, side) for side in (0, 1)):
+            return False
         off_ps = self._given.gate_error_ps(place[0])
         gate = _Openings(port)
         for queue in np.unique(frames.queue).tolist():
             own = frames.of(queue)
-            if not self._alone(own):
+            if not self._alone(own, cycle_ps):
                 return False
             for side in (0, 1):
                 starts_ps, ready_ps, wires_ps = (
@@ -188,7 +184,7 @@ class Steady:
                     own.wires_ps[side],
                 )
                 left_ps = np.roll(starts_ps + wires_ps + 20 * byte_ps, 1)
-                left_ps[0] -= hyper_ps
+                left_ps[0] -= cycle_ps
                 later_ps = off_ps if side else -off_ps
                 there_ps = np.maximum(ready_ps, left_ps) - later_ps
                 # and, at its latest, what is no planned frame has just begun
@@ -198,11 +194,11 @@ class Steady:
                     return False
         return True
 
-    def _alone(self, own: _Frames) -> bool:
+    def _alone(self, own: _Frames, cycle_ps: int) -> bool:
         """Frames of one queue as `check_isolation` in queues.py wants them; no two come at once."""
         whole = self._given.scenario.planner.isolation == "frame"
         clear_ps = own.end_ps if whole else own.ready_ps[1] + 1
-        following_ps = np.append(own.ready_ps[0][1:], own.ready_ps[0][0] + self._given.hyper_ps)
+        following_ps = np.append(own.ready_ps[0][1:], own.ready_ps[0][0] + cycle_ps)
         return bool((following_ps >= clear_ps).all())
 
 

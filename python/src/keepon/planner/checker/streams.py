@@ -4,18 +4,15 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from keepon.model.plan import DelayTerms, PlannedStream
 from keepon.model.scenario import Stream
-from keepon.planner.checker.given import Given, Place, Window
+from keepon.planner.checker.given import Given
 from keepon.planner.checker.qdiscs import keeps_times
 from keepon.planner.checker.replay import Replay
-from keepon.planner.checker.spans import frame_ps
 from keepon.planner.checker.steady import Steady
-from keepon.planner.checker.unplanned import Unplanned
 
-_NEVER_PS = 10**18
 _Reached = tuple[str, int, int, int]
 """Listener, turn, and when a frame of it arrives at least and at most, from its period's start."""
 
@@ -136,6 +133,8 @@ def check_replay(given: Given, early: Replay, late: Replay) -> list[str]:
     """Every frame leaves every bridge in its window and reaches all listeners within the bounds."""
     found = []
     for window in given.windows:
+        if window.stream not in early.looked_at:
+            continue
         turns, period_ps = len(given.releases_ns(window.stream)), given.period_ps(window.stream)
         for replay, at_ps in ((early, window.open_ps), (late, window.last_ps)):
             for number in replay.numbers(window.stream):
@@ -146,7 +145,8 @@ def check_replay(given: Given, early: Replay, late: Replay) -> list[str]:
                             f"{window.stream} does not leave {window.place[0]} at its window"
                         )
                         break
-    for name, stream in given.streams.items():
+    for name in early.looked_at:
+        stream = given.streams[name]
         reached = [
             entry
             for listener in stream.listeners
@@ -174,11 +174,13 @@ def _arrived(
             yield listener, number % turns, early_ps - moved_ps, late_ps - moved_ps
 
 
-def check_steady(given: Given, steady: Steady) -> list[str]:
-    """Every frame reaches all listeners within the bounds, if all leave at their windows."""
+def check_steady(given: Given, steady: Steady, names: Iterable[str]) -> list[str]:
+    """Every frame of these streams reaches all listeners within the bounds, if all leave at their
+    windows.
+    """
     found = []
-    for name, stream in given.streams.items():
-        reached = []
+    for name in names:
+        stream, reached = given.streams[name], []
         for listener in stream.listeners:
             for turn in range(len(given.releases_ns(name))):
                 early_ps, late_ps = steady.arrivals[name, turn, listener]
@@ -272,47 +274,3 @@ def _padding_ps(given: Given, stream: Stream) -> int:
         sum(padding_bytes * given.links[pair][0] for pair in itertools.pairwise(way[:-1]))
         for way in given.ways(stream.id)
     )
-
-
-def check_sums(given: Given, unplanned: Unplanned) -> list[str]:
-    """Windows and bounds by adding up each stream's way: enough where no gate and no other frame
-    can hold one.
-    """
-    found: list[str] = []
-    by_turn: dict[tuple[str, int], dict[Place, Window]] = {}
-    for window in given.windows:
-        by_turn.setdefault((window.stream, window.turn), {})[window.place] = window
-    for name, stream in given.streams.items():
-        entry, releases, period_ps = (
-            given.entry(name),
-            given.releases_ns(name),
-            given.period_ps(name),
-        )
-        worst_ps, least_ps = 0, _NEVER_PS
-        ends: dict[str, tuple[list[int], list[int]]] = {
-            listener: ([], []) for listener in stream.listeners
-        }
-        for turn, release_ns in enumerate(releases):
-            base_ps = 1000 * release_ns + turn * period_ps
-            windows = by_turn.get((name, turn), {})
-            for way in given.ways(name):
-                reach = (base_ps + entry["release_early_ps"], base_ps + entry["release_late_ps"])
-                for place in itertools.pairwise(way):
-                    byte_ps, delay_ps = given.links[place]
-                    if place[0] in given.bridges:
-                        before = (way[way.index(place[0]) - 1], place[0])
-                        kept_ps = 1000 * given.bridges[place[0]].processing_ns
-                        early_ps = reach[0] + frame_ps(given, name, before, -1) + kept_ps
-                        late_ps = reach[1] + frame_ps(given, name, before, 1) + kept_ps
-                        late_ps += unplanned.wait_ps(place, given.queue(name, place))
-                        if (windows[place].open_ps, windows[place].last_ps) != (early_ps, late_ps):
-                            found.append(f"{name} does not leave {place[0]} at its window")
-                        reach = (early_ps + 8 * byte_ps, late_ps + 8 * byte_ps)
-                    reach = (reach[0] + delay_ps, reach[1] + delay_ps)
-                ends[way[-1]][0].append(reach[0] - turn * period_ps)
-                ends[way[-1]][1].append(reach[1] - turn * period_ps)
-                worst_ps = max(worst_ps, reach[1] - base_ps)
-                least_ps = min(least_ps, reach[0] - base_ps)
-        spread_ps = max(max(late) - min(early) for early, late in ends.values())
-        found += _compare(given, stream, worst_ps, spread_ps, least_ps)
-    return found

@@ -34,8 +34,8 @@ Placed = dict[str, list[Placement]]
 
 
 class TooLongError(InfeasibleError):
-    """A gate list would be longer than any bridge's, as releases lie; nothing is proven
-    of others.
+    """A gate list would be longer than any bridge's, as releases lie, or repeats too late to be
+    checked; nothing is proven of others.
     """
 
 
@@ -274,6 +274,14 @@ def port_documents(ground: Ground, placed: Placed, limits: Limits) -> dict[str, 
         explicit = ground.explicit(bridge, peer)
         port: PlannedPort = {"queues": {window.stream: window.queue for window in entries}}
         if explicit is not None:
+            if entries and gates.repeats_too_late(entries):
+                raise TooLongError(
+                    f'bridge "{bridge}" towards "{peer}": its streams and the gate list given by'
+                    f" hand repeat after {gates.cycle_ns_of(entries)} ns only, which is too long to"
+                    " check every frame",
+                    "gate-list", sorted({window.stream for window in entries}),
+                    "choose periods with a shorter least common multiple",
+                )  # fmt: skip
             _add_gates(port, explicit)
         elif ground.is_gated(bridge, peer):
             built = gates.build(
