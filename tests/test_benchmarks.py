@@ -23,6 +23,7 @@ BENCH = Path(__file__).resolve().parents[1] / "bench"
 IDLE = ("done", "idle", 8, 400, 0)
 
 
+@pytest.mark.slow
 def test_costs_are_as_recorded() -> None:
     recorded = json.loads(bench_costs.RECORD.read_text())
     found, here = bench_costs.measured(), bench_costs.compiled_by()
@@ -55,6 +56,7 @@ def test_a_run_counts_the_same_again_and_a_longer_one_as_much_an_operation() -> 
     assert short.per_operation(core) == pytest.approx(long.per_operation(core), rel=0.01)
 
 
+@pytest.mark.slow
 def test_what_is_not_measured_is_not_counted() -> None:
     text = "import ctypes, sys\ncount = ctypes.CDLL(sys.argv[1])\n"
     for begin, end in ((0, 1_000), (1_000, 3_000)):

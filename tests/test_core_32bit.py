@@ -46,20 +46,24 @@ def check(replays: dict[str, Path], seed: int, count: int) -> None:
     assert traces(replays["32"], seed, count) == expected
 
 
+@pytest.mark.slow
 def test_streams_leave_the_same_trace(replays: dict[str, Path]) -> None:
     check(replays, 1, STREAMS)
 
 
+@pytest.mark.slow
 def test_streams_break_nothing_under_sanitizers(replays: dict[str, Path]) -> None:
     assert traces(replays["64, sanitized"], 2, STREAMS) == traces(replays["64"], 2, STREAMS)
 
 
+@pytest.mark.slow
 def test_vectors_on_32_bits(tmp_path: Path) -> None:
     sources = [*core_sources(), *sorted((CORE / "selftest").glob("*.c"))]
     program = build_program(sources, tmp_path, "selftest", ["-m32", "-O2"])
     assert ", 0 failed" in run([program]).stdout
 
 
+@pytest.mark.slow
 def test_no_64_bit_helpers(tmp_path: Path) -> None:
     """The objects of the core ask for nothing but memory functions of libc and each other."""
     build_program(

@@ -34,6 +34,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
     return Library(build_library(Path(tmp_path_factory.mktemp("core_model"))))
 
 
+@pytest.mark.slow
 @settings(
     max_examples=40,
     deadline=None,
@@ -47,11 +48,13 @@ def test_drawn_operations(library: Library, source: Random, count: int) -> None:
     play(library, case, cases.random_operations(source, case, count))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 def test_seeded_stream(library: Library, seed: int) -> None:
     play_seed(library, seed, SEED_OPERATIONS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(scenarios.SCENARIOS))
 def test_scenario(library: Library, name: str) -> None:
     case, operations = scenarios.SCENARIOS[name]
@@ -59,6 +62,7 @@ def test_scenario(library: Library, name: str) -> None:
         pytest.fail(explain(library, case, operations))
 
 
+@pytest.mark.slow
 def test_streams_reach_every_verdict(library: Library) -> None:
     """The checks would prove nothing if most frames were refused: every verdict must have
     occurred.
@@ -85,6 +89,7 @@ class AfterTheCall(Driver):
         super().check_carried(down, self.now.now_ps, restart_ps)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "symptom"),
     [

@@ -53,6 +53,7 @@ def manual(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_what_is_installed_is_taken_away_and_nothing_else(tmp_path: Path, manual: Path) -> None:
     root = tmp_path / "root"
     others = root / "opt/k/share/man/man8/other.8"
@@ -161,6 +162,7 @@ def test_a_file_that_no_installation_has_made_is_left(tmp_path: Path, is_link: b
     assert place.read_text() == "of somebody else" and place.is_symlink() == is_link
 
 
+@pytest.mark.slow
 def test_an_installation_that_is_killed_can_be_taken_away_and_made_again(tmp_path: Path) -> None:
     """At any instant: what is made is written down before."""
     root = tmp_path / "root"
@@ -182,6 +184,7 @@ def test_a_prefix_is_the_same_however_many_slashes_it_is_written_with(tmp_path: 
     assert files(tmp_path) == set()
 
 
+@pytest.mark.slow
 def test_a_list_that_a_full_disk_tore_is_mended(tmp_path: Path) -> None:
     assert install("--destdir", tmp_path, "units").returncode == 0
     listed = tmp_path / "usr/local/share/keepon/installed"
@@ -194,6 +197,7 @@ def test_a_list_that_a_full_disk_tore_is_mended(tmp_path: Path) -> None:
     assert files(tmp_path) == set()
 
 
+@pytest.mark.slow
 def test_two_installations_at_once_wait_for_each_other(tmp_path: Path) -> None:
     words = [str(ROOT / "scripts/install"), "--destdir", str(tmp_path), "modules", "units"]
     with subprocess.Popen(words) as one, subprocess.Popen(words) as other:
@@ -202,6 +206,7 @@ def test_two_installations_at_once_wait_for_each_other(tmp_path: Path) -> None:
     assert files(tmp_path) == set()
 
 
+@pytest.mark.slow
 def test_a_folder_that_was_put_elsewhere_is_left_there(tmp_path: Path) -> None:
     where = ("--destdir", tmp_path)
     assert install(*where, "modules", "units").returncode == 0
@@ -214,6 +219,7 @@ def test_a_folder_that_was_put_elsewhere_is_left_there(tmp_path: Path) -> None:
     assert (kept / "Makefile").is_file() and not folder.exists()
 
 
+@pytest.mark.slow
 def test_what_cannot_be_taken_away_is_told_and_can_be_later(tmp_path: Path) -> None:
     where = ("--destdir", tmp_path)
     assert install(*where, "modules", "units").returncode == 0
@@ -247,6 +253,7 @@ def test_units_of_another_prefix_do_not_count(tmp_path: Path) -> None:
     assert install("--destdir", tmp_path, "--prefix", "/opt/try", "--uninstall").returncode == 0
 
 
+@pytest.mark.slow
 def test_a_command_that_a_unit_needs_stays(tmp_path: Path) -> None:
     assert install("--destdir", tmp_path, "units").returncode == 0
     wanted = tmp_path / "etc/systemd/system/multi-user.target.wants/keepon@cell.service"

@@ -144,12 +144,14 @@ def test_scenarios_exist() -> None:
     assert not SCENARIO_NAMES - set(SCENARIOS)
 
 
+@pytest.mark.slow
 def test_core_itself_passes(mutants: Mutants) -> None:
     objects = [mutants.objects[source] for source in mutants.in_library]
     library = build.link_library(objects, mutants.folder / "libcore_model.so")
     assert mutants.run(library, tuple(sorted(SCENARIO_NAMES))) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [mutation.name for mutation in MUTATIONS])
 def test_mutation_is_noticed(mutants: Mutants, name: str) -> None:
     assert mutants.verdicts[name].result() is not None, f"no check fails on a core with '{name}'"

@@ -38,6 +38,7 @@ def plugins(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_they_are_read_by_the_programs_of_this_machine(plugins: Path) -> None:
     environment = os.environ | {"IP_LIB_DIR": str(plugins), "TC_LIB_DIR": str(plugins)}
     for words, option in (

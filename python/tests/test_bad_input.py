@@ -225,6 +225,7 @@ def _places(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 _PLACES = _places(_PLAN)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_our_reading_of_a_schema_is_that_of_a_full_validator(data: st.DataObject) -> None:
@@ -412,6 +413,7 @@ def test_a_run_without_streams_is_refused(refused: Any, tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_what_a_command_reads_is_not_written_over(tmp_path: Path) -> None:
     text = TWO_STATIONS.read_text()
     scenario, plan, result = tmp_path / "x.toml", tmp_path / "p.json", tmp_path / "r"
@@ -437,6 +439,7 @@ def test_what_a_command_reads_is_not_written_over(tmp_path: Path) -> None:
     assert kept == {path: path.read_bytes() for path in kept}
 
 
+@pytest.mark.slow
 def test_a_closed_stderr_changes_nothing(tmp_path: Path) -> None:
     done = subprocess.run(
         ["sh", "-c", 'exec "$@" 2>&-', "sh", sys.executable, "-m", "keepon", "run",
@@ -477,6 +480,7 @@ def test_what_has_no_end_is_told() -> None:
         loading.load(Path("/dev/zero"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [["link", "fit", "-", "--rate", "9" * 5000], ["link", "add", "lo", "k0", "depth", "9" * 5000]],

@@ -54,6 +54,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_fields_are_what_the_result_says(folder: Path) -> None:
     result = json.loads((folder / "result.json").read_text())
     stream = result["runs"][0]["streams"]["S1"]
@@ -102,6 +103,7 @@ def test_best_effort_and_ptp_are_in_the_capture_of_the_window(folder: Path) -> N
     assert end_ns - start_ns == pytest.approx(0.2e9, rel=1e-4)
 
 
+@pytest.mark.slow
 def test_tshark_finds_nothing_wrong_with_any_frame(folder: Path) -> None:
     """Comments are the one thing it remarks on. It goes through twice, as answers come later than
     what they answer; those of peer delay name whom they answer.
@@ -184,6 +186,7 @@ def test_damaged_headers_are_told_and_foreign_frames_left_alone(tmp_path: Path) 
     assert told[-1].split("\t")[2] == "105"
 
 
+@pytest.mark.slow
 def test_stamps_in_utc_are_moved_by_the_preference_and_udp_is_known(tmp_path: Path) -> None:
     payload = struct.pack(">4sBBHIQqq", b"KPNT", 1, 11, 1, 0x1234, 5, EPOCH_NS, EPOCH_NS - 9)
     udp = struct.pack(">HHHH", 7000, 7001, 8 + len(payload), 0) + payload

@@ -75,10 +75,12 @@ def moved(*disturbed: str) -> tuple[list[str], str]:
     return done.stdout.splitlines(), done.stderr.strip()
 
 
+@pytest.mark.slow
 def test_all_that_an_interface_had_is_there_again() -> None:
     assert moved() == ([""], "0")
 
 
+@pytest.mark.slow
 def test_one_thing_that_cannot_be_set_keeps_nothing_else_from_it() -> None:
     said, missing = moved("ip link property add dev lo altname lab0")
     assert len(said) == 1
@@ -86,6 +88,7 @@ def test_one_thing_that_cannot_be_set_keeps_nothing_else_from_it() -> None:
     assert missing.startswith("1 ('link', 'property', ")
 
 
+@pytest.mark.slow
 def test_what_somebody_else_has_set_meanwhile_stays() -> None:
     said, missing = moved("ip link set dev card up; ip addr add 10.20.0.1/24 dev card")
     assert missing == "0"
@@ -190,6 +193,7 @@ ip addr add 10.1.0.1/24 dev away
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "more",
     [

@@ -105,6 +105,7 @@ def by_frames(given: Given) -> list[str]:
     return [*streams.check_replay(given, early, late), *queues.check_isolation(given, early, late)]
 
 
+@pytest.mark.slow
 def test_what_is_shown_port_by_port_is_confirmed_frame_by_frame() -> None:
     draw = random.Random(11)
     seen: Counter[tuple[bool, bool]] = Counter()

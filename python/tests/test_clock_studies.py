@@ -43,6 +43,7 @@ def rows(document: dict[str, Any], table: int) -> list[list[Any]]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", QUICK)
 def test_every_statement_holds_and_the_document_fits_its_schema(name: str) -> None:
     document = run(name)
@@ -61,6 +62,7 @@ def test_every_statement_holds_and_the_document_fits_its_schema(name: str) -> No
         assert all(len(row) == len(table["columns"]) for row in table["rows"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", QUICK)
 def test_published_figures_are_those_of_the_data_file(name: str) -> None:
     known = {
@@ -391,6 +393,7 @@ def test_wrong_settings_are_refused_in_one_sentence(
     assert "\n" not in str(refusal.value)
 
 
+@pytest.mark.slow
 def test_command_prints_tables_and_writes_a_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

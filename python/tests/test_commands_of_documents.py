@@ -39,6 +39,7 @@ def commands(path: Path) -> list[list[str]]:
     return [shlex.split(line) for line in lines]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
 def test_every_command_is_understood(path: Path) -> None:
     for words in commands(path):

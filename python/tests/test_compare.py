@@ -45,6 +45,7 @@ def run(keepon: Keepon, folder: str, more: str = "", **changes: str) -> None:
     assert keepon("run", f"{folder}.toml", *words)[0] in (EXIT_MET, EXIT_MISSED)
 
 
+@pytest.mark.slow
 def test_the_page_has_both_runs_over_each_other_and_says_which_is_worse(keepon: Keepon) -> None:
     run(keepon, "a")
     run(
@@ -97,6 +98,7 @@ def test_streams_that_only_have_their_name_in_common_are_not_compared(keepon: Ke
     assert "stream S1 has talker talker in a and sender in b; name results of one scenario" in err
 
 
+@pytest.mark.slow
 def test_scenarios_that_share_few_streams_are_not_compared(keepon: Keepon) -> None:
     """Those of `keepon new` all have streams of the same names."""
     for shape, count in ("line", "2"), ("star", "9"):
@@ -107,6 +109,7 @@ def test_scenarios_that_share_few_streams_are_not_compared(keepon: Keepon) -> No
     assert "streams of star are in all; name results of one scenario" in err
 
 
+@pytest.mark.slow
 def test_a_scenario_that_has_grown_is_compared_with_what_it_was(keepon: Keepon) -> None:
     assert keepon("new", "line", "less.toml", "--stations", "3")[0] == 0
     text = Path("less.toml").read_text().replace('name = "', 'name = "more-', 1)
@@ -129,6 +132,7 @@ def test_what_differs_is_said(keepon: Keepon) -> None:
     assert len(keepon("compare", *["a"] * 8)[2].splitlines()) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["absent/c.html", "folder", "/dev/full/c.html"])
 def test_a_page_that_cannot_be_written_is_one_sentence_and_leaves_nothing(
     keepon: Keepon, place: str

@@ -67,6 +67,7 @@ GONE = object()
 LAST = "file is damaged or of another version, make it again\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "way", "value", "told"),
     [
@@ -108,6 +109,7 @@ def test_two_keys_that_do_not_fit_are_told(
 COUNTS = ("due", "submitted", "sent", "pending", "delivered", "missing", "in_flight")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "way",
     [
@@ -155,6 +157,7 @@ def test_what_contradicts_the_rest_of_a_result_is_told(
     assert "result.json: key `" in said or "is not what result.json beside it was" in said, said
 
 
+@pytest.mark.slow
 def test_a_plan_with_other_bounds_is_told(
     whole: tuple[Path, dict[str, Any]], report: Callable[[dict[str, Any]], tuple[int, str]]
 ) -> None:
@@ -212,6 +215,7 @@ def _ways(value: Any, way: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
         yield from _ways(value[key], (*way, key))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_whatever_is_damaged_is_no_defect(
     whole: tuple[Path, dict[str, Any]],
@@ -236,6 +240,7 @@ def test_whatever_is_damaged_is_no_defect(
     assert refused > 20
 
 
+@pytest.mark.slow
 def test_a_study_whose_settings_say_nothing_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -65,6 +65,7 @@ def test_a_plan_that_fails_in_the_simulator(
     assert _told(capsys)[0].startswith("keepon: the plan failed in the simulator: ")
 
 
+@pytest.mark.slow
 def test_accounts_that_do_not_add_up(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

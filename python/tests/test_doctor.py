@@ -498,6 +498,7 @@ def _on_terminal(arguments: list[str], **environment: str) -> str:
     return shown.decode()
 
 
+@pytest.mark.slow
 def test_colours_and_columns_of_the_real_command() -> None:
     arguments = [sys.executable, "-S", "-m", "keepon.linux.doctor"]
     environment = {"PYTHONPATH": str(Path(keepon.__file__).parents[1]), "TERM": "xterm"}
@@ -514,6 +515,7 @@ def test_colours_and_columns_of_the_real_command() -> None:
         assert int(columns) - 30 < max(map(len, told)) <= int(columns)
 
 
+@pytest.mark.slow
 def test_this_machine_gives_a_valid_document() -> None:
     """With nothing but the standard library, for the machine and for each interface it has."""
     schema = json.loads((document_schemas.FOLDER / "doctor.schema.json").read_text())

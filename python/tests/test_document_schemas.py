@@ -23,6 +23,7 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 NAMES = sorted(document_schemas.DOCUMENTS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_the_file_is_what_the_types_say(name: str) -> None:
     path = document_schemas.FOLDER / f"{name}.schema.json"
@@ -42,6 +43,7 @@ def _undescribed(schema: Any, at: str) -> Iterator[str]:
             yield from _undescribed(entry, f"{at}/{key}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_every_key_is_described(name: str) -> None:
     assert list(_undescribed(document_schemas.schema(name), "")) == []
@@ -73,6 +75,7 @@ def _places(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 _WRONG: list[Any] = [None, True, -1, 1.5, "x", [], {}, 2**70, [0], [0, 1, 2], "infeasible"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["plan", "result"])
 @settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
@@ -95,6 +98,7 @@ def test_our_reading_of_a_schema_is_that_of_a_full_validator(
     assert (ours is None) == fits, ours
 
 
+@pytest.mark.slow
 def test_all_that_a_value_may_be_is_told() -> None:
     changed = copy.deepcopy(_documents()["plan"])
     name = next(iter(changed["streams"]))

@@ -54,6 +54,7 @@ def _wait_for(process: subprocess.Popen[str], module: str) -> None:
         time.sleep(0.002)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_run_that_is_ended_says_so_and_leaves_nothing(
     tmp_path: Path, number: signal.Signals
@@ -72,6 +73,7 @@ def test_a_run_that_is_ended_says_so_and_leaves_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pair", [*itertools.permutations(interrupts.ENDING, 2), (2, 2)])
 def test_two_at_once_end_a_run_as_one_does(tmp_path: Path, pair: tuple[int, int]) -> None:
     """`timeout -s INT`: the second came while simulations were told, and then nobody told them."""
@@ -201,6 +203,7 @@ def test_who_ends_it_while_it_loads_gets_one_sentence(number: signal.Signals) ->
     assert (process.returncode, out, errors) == (130, "", NOTHING)
 
 
+@pytest.mark.slow
 def test_no_thread_that_was_told_of_no_end_keeps_it() -> None:
     script = (
         "import sys, threading, time\nfrom keepon.cli import app, start\n"
@@ -213,6 +216,7 @@ def test_no_thread_that_was_told_of_no_end_keeps_it() -> None:
     assert (process.returncode, out, errors) == (130, "told", "")
 
 
+@pytest.mark.slow
 def test_what_a_shell_had_ignored_stays_ignored(tmp_path: Path) -> None:
     """nohup."""
     words = (sys.executable, "-m", "keepon", "plan", TWO_STATIONS)
@@ -298,6 +302,7 @@ def _write_ended_at(step: int, place: Path) -> bool:
     pytest.fail("it was swallowed")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("earlier", [[], ["o"]], ids=["first", "again"])
 def test_ctrl_c_at_whatever_step_leaves_one_result_or_none(
     tmp_path: Path, earlier: list[str]

@@ -22,6 +22,7 @@ def keepon(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_all_are_listed_with_what_they_are(tmp_path: Path) -> None:
     listed = keepon("examples", folder=tmp_path).stdout
     there = sorted(path.stem for path in (checkout_root() / "examples").glob("*.toml"))
@@ -30,6 +31,7 @@ def test_all_are_listed_with_what_they_are(tmp_path: Path) -> None:
     assert "The habitat case study of the KeepON paper" in listed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", examples.names())
 def test_a_copy_is_the_example_and_names_its_schema(tmp_path: Path, name: str) -> None:
     done = keepon("examples", name, "mine.toml", folder=tmp_path)
@@ -41,6 +43,7 @@ def test_a_copy_is_the_example_and_names_its_schema(tmp_path: Path, name: str) -
     assert (tmp_path / way).is_file()
 
 
+@pytest.mark.slow
 def test_what_is_there_stays(tmp_path: Path) -> None:
     (tmp_path / "gptp.toml").write_text("mine")
     done = keepon("examples", "gptp", folder=tmp_path)
@@ -49,6 +52,7 @@ def test_what_is_there_stays(tmp_path: Path) -> None:
     assert (tmp_path / "gptp.toml").read_text() == "mine"
 
 
+@pytest.mark.slow
 def test_a_name_that_is_none_is_told_the_names(tmp_path: Path) -> None:
     done = keepon("examples", "gpt", folder=tmp_path)
     assert done.returncode == 2

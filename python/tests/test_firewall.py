@@ -598,6 +598,7 @@ def verdict(rules: list[Rule], device: str, port: int) -> str:
     return "policy"
 
 
+@pytest.mark.slow
 @settings(max_examples=1500, deadline=None)
 @given(st.lists(RULE, max_size=5))
 def test_what_is_not_refused_lets_the_same_pass_from_both(rules: list[Rule]) -> None:

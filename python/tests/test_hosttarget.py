@@ -49,6 +49,7 @@ def refused(*options: str, scenario: Path = TWO, user: int | None = None) -> tup
     return done.returncode, line
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
@@ -85,6 +86,7 @@ def test_options_of_host_with_another_target_are_refused() -> None:
         session.target_named("moon", "6.1")
 
 
+@pytest.mark.slow
 def test_without_root_it_is_refused(tmp_path: Path) -> None:
     tmp_path.chmod(0o777)
     for folder in tmp_path.parents:

@@ -104,6 +104,7 @@ def test_what_is_no_toml_has_no_lines(content: bytes, tmp_path: Path) -> None:
     assert line_of(tmp_path / "absent.toml", "a") is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("value", ["1,\n", "[1],\n", "{ a = 1 },\n"])
 def test_long_values_cost_little(
     value: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -143,6 +144,7 @@ def told(*arguments: Any) -> str:
     return done.stderr
 
 
+@pytest.mark.slow
 def test_the_command_says_file_and_line(tmp_path: Path) -> None:
     example = (Path(__file__).parents[2] / "examples" / "two-stations.toml").read_text()
     wrong = tmp_path / "wrong.toml"

@@ -99,6 +99,7 @@ def test_lists_are_written_as_a_reader_would(numbers: list[int], text: str) -> N
     assert slots.list_text(list(numbers), 250) == text
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_a_description_given_back_sets_the_same(data: st.DataObject) -> None:
     attributes: dict[int, bytes] = {}

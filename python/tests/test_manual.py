@@ -86,6 +86,7 @@ def test_a_synopsis_says_once_what_may_be_left_out(folder: Path) -> None:
     assert "[[IFACE]]" not in text
 
 
+@pytest.mark.slow
 def test_what_help_prints_is_in_the_page(folder: Path) -> None:
     """Options as the command itself prints them, whatever made the page."""
     text = shown(folder / "keepon.8")
@@ -139,6 +140,7 @@ def test_letters_of_roff_are_letters(tmp_path: Path) -> None:
     assert inline("see [`a`](#a) and `b-c`") == "see \\fBa\\fR and \\fBb\\-c\\fR"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "answer"),
     [(["pl"], "plan"), (["run", "--tar"], "--target"), (["link", "wa"], "watch")],
@@ -161,6 +163,7 @@ def test_bash_completes(tmp_path: Path, words: list[str], answer: str) -> None:
     assert done.stdout == f"{answer}\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "answer"),
     [

@@ -42,6 +42,7 @@ def test_what_cannot_be_is_refused_in_one_sentence(keys: dict[str, Any], said: s
 # --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_two_streams_that_always_meet_are_named_and_a_change_that_helps_has_been_tried() -> None:
     plan = make_plan(clash())
     assert (plan["status"], plan["method"]) == ("infeasible", "cp-sat")
@@ -64,6 +65,7 @@ def test_frames_longer_than_the_divisor_of_their_periods_need_no_search() -> Non
     )
 
 
+@pytest.mark.slow
 def test_a_conflict_found_by_cp_sat_has_no_stream_too_many() -> None:
     # Three streams in a queue that has room for two at their common divisor, and one in another
     # queue.

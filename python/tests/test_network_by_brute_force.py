@@ -6,6 +6,7 @@ from __future__ import annotations
 import itertools
 import math
 
+import pytest
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 from keepon.model.scenario import Scenario
@@ -64,6 +65,7 @@ def _fits_its_turns(claim: Claim) -> bool:
     return claim.end_2_ps <= turn.start_ps
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(claims, claims)
 @example(  # the first is longer than its period
@@ -117,6 +119,7 @@ def crowded(draw: st.DrawFn) -> Scenario:
 _SEEN: list[str] = []
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(crowded())
 def test_no_answer_disagrees_with_brute_force(scenario: Scenario) -> None:
@@ -136,6 +139,7 @@ def test_no_answer_disagrees_with_brute_force(scenario: Scenario) -> None:
         assert not some_releases_hold(scenario)
 
 
+@pytest.mark.slow
 def test_both_answers_occurred_often() -> None:
     assert _SEEN.count("feasible") >= 3
     assert _SEEN.count("infeasible") >= 3

@@ -92,6 +92,7 @@ def test_a_kept_stream_that_cannot_stay_is_refused() -> None:
         make_plan(scenario.model_copy(update={"stream": longer}), keep=earlier)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_a_damaged_earlier_plan_is_refused_or_harmless(data: st.DataObject) -> None:

@@ -270,6 +270,7 @@ def test_a_bound_that_the_simulator_does_not_keep_is_no_bound() -> None:
         trial(_HABITAT, plan)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jitter_ns", [5_000, 8_000, 15_000])
 def test_releases_in_turn_stay_within_the_jitter_or_are_not_given(jitter_ns: int) -> None:
     scenario = clash(jitter_ns=jitter_ns)
@@ -339,6 +340,7 @@ def test_a_way_that_takes_longer_than_the_deadline_is_none() -> None:
     assert ground.lay(flow, flow.trees[1], release_ps, Occupancy()) == NEVER
 
 
+@pytest.mark.slow
 def test_the_robot_cell_is_planned_checked_and_keeps_every_bound_in_the_simulator() -> None:
     scenario = loading.load(ROBOT_CELL)
     plan = verify(scenario, make_plan(scenario))

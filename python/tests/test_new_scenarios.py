@@ -25,6 +25,7 @@ def keepon(*arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
     return done
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("shape", "stations", "bridges", "cables"),
     [
@@ -49,6 +50,7 @@ def test_it_keeps_its_bounds(
     assert "every bound kept" in ran.stdout
 
 
+@pytest.mark.slow
 def test_what_its_comments_name_is_taken(tmp_path: Path) -> None:
     """Each driver, and clocks that IEEE 802.1AS sets: once loaded, and so far as to plans that say
     what of clocks is to be stated.
@@ -72,6 +74,7 @@ def test_what_its_comments_name_is_taken(tmp_path: Path) -> None:
     assert "clocks do not keep what is stated of them: " in told and "warmup_s" not in told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", starter.SHAPES)
 def test_the_largest_has_a_plan(shape: str, tmp_path: Path) -> None:
     file = str(tmp_path / "large.toml")
@@ -79,6 +82,7 @@ def test_the_largest_has_a_plan(shape: str, tmp_path: Path) -> None:
     assert json.loads(keepon("plan", file, "--json").stdout)["status"] == "feasible"
 
 
+@pytest.mark.slow
 def test_an_editor_finds_the_schema(tmp_path: Path) -> None:
     file = tmp_path / "a.toml"
     keepon("new", "line", str(file))
@@ -87,6 +91,7 @@ def test_an_editor_finds_the_schema(tmp_path: Path) -> None:
     jsonschema.validate(tomllib.loads(file.read_text()), schema)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
@@ -112,6 +117,7 @@ def test_wrong_arguments(arguments: tuple[str, ...], told: str, tmp_path: Path) 
     assert (tmp_path / "there.toml").read_text() == "mine"
 
 
+@pytest.mark.slow
 def test_a_full_disk_leaves_nothing(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "keepon", "new", "line", str(tmp_path / "a.toml")],
@@ -123,6 +129,7 @@ def test_a_full_disk_leaves_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_the_command_it_prints_works(tmp_path: Path) -> None:
     printed = keepon("new", "line", f"{tmp_path}/my plant $x.toml").stdout.strip()
     command = printed.rpartition("then: ")[2].replace("keepon", f"{sys.executable} -m keepon", 1)

@@ -199,6 +199,7 @@ def test_a_driver_that_does_not_pad_may_come_earlier_by_the_padding() -> None:
 # --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_bound_that_is_printed_is_the_one_that_is_checked_and_shown() -> None:
     """A cell whose bridges open their gates by clocks that gPTP sets: what these are off is part of
     the plan.
@@ -232,6 +233,7 @@ def test_the_bound_that_is_printed_is_the_one_that_is_checked_and_shown() -> Non
         assert sum(plan["streams"][name]["terms"].values()) <= 1000 * promised["delay_ns"]
 
 
+@pytest.mark.slow
 def test_a_bound_that_is_not_the_plans_is_shown_beside_what_it_is_compared_with() -> None:
     """A peer that does not pad may be there earlier than the plan says of keepon: the report must
     not set its frames beside a bound that is not theirs without a word.

@@ -31,12 +31,14 @@ def run(command: list[str], out: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(words, capture_output=True, text=True, check=False, env=BUFFERED)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
 def test_closed(command: list[str]) -> None:
     done = run(command, ">&-")
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
 def test_full(command: list[str]) -> None:
     done = run(command, ">/dev/full")
@@ -46,6 +48,7 @@ def test_full(command: list[str]) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
 def test_a_reader_that_has_gone(command: list[str]) -> None:
     near, far = os.pipe()
@@ -58,6 +61,7 @@ def test_a_reader_that_has_gone(command: list[str]) -> None:
     assert (done.returncode, done.stderr) == (130, "")
 
 
+@pytest.mark.slow
 def test_another_encoding(tmp_path: Path) -> None:
     done = subprocess.run(
         [*KEEPON, "new", "line", str(tmp_path / "é.toml")], env={"PYTHONIOENCODING": "ascii"},
@@ -67,6 +71,7 @@ def test_another_encoding(tmp_path: Path) -> None:
     assert "\\xe9.toml: written" in done.stdout
 
 
+@pytest.mark.slow
 def test_names_of_folders_are_no_markup(tmp_path: Path) -> None:
     scenario = str(Path(__file__).parents[2] / "examples" / "two-stations.toml")
     folders = [str(tmp_path / name) for name in ("[red]x", "a[", "名前")]
@@ -123,6 +128,7 @@ def test_a_link_to_a_result_folder_stays_one(tmp_path: Path) -> None:
     assert link.is_symlink() and (place / documents.RESULT_FILE).read_text() == "{}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
 @pytest.mark.parametrize("out", [">/dev/full 2>/dev/full", ">/dev/full 2>&1"])
 def test_all_of_it_is_full_and_the_exit_code_says_so(command: list[str], out: str) -> None:
@@ -130,6 +136,7 @@ def test_all_of_it_is_full_and_the_exit_code_says_so(command: list[str], out: st
     assert run(command, out).returncode == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", ["keepon plan", "keepon.linux.link fit"])
 def test_an_error_that_nobody_can_be_told_keeps_its_exit_code(module: str) -> None:
     command = [sys.executable, "-m", *module.split(), "/no-such-file"]

@@ -202,6 +202,7 @@ def test_classes_with_rest_share_their_slots() -> None:
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(ROWS, st.sampled_from([2, 3]))
 def test_a_shorter_slot_that_divides_the_periods_is_never_worse(

@@ -225,6 +225,7 @@ def test_the_tick_of_the_cpu_counter_is_in_lead_time_and_clock_error() -> None:
 # --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_rationale_is_in_the_plan_and_on_the_terminal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -55,6 +55,7 @@ def test_decides_the_published_problem_like_brute_force(case: Instance) -> None:
     assert check(answered(case, problem_of(case), outcome)).state != REJECTED
 
 
+@pytest.mark.slow
 @SEARCH
 @given(extended_instances())
 def test_decides_the_extended_problem_like_brute_force(case: Instance) -> None:
@@ -112,6 +113,7 @@ def test_every_solver_is_sound_by_itself(case: Instance) -> None:
         )
 
 
+@pytest.mark.slow
 @SEARCH
 @given(st.one_of(plain_instances(), extended_instances()))
 def test_the_whole_model_is_exact_with_and_without_bound_rows(case: Instance) -> None:

@@ -58,6 +58,7 @@ def test_imports_nothing_of_the_solvers() -> None:
     assert not {name for name in names if name.startswith(("keepon", "ortools"))}
 
 
+@pytest.mark.slow
 @FAST
 @given(st.one_of(plain_instances(), extended_instances()), st.data())
 def test_a_start_moved_out_of_its_jitter_is_rejected(case: Instance, data: st.DataObject) -> None:

@@ -237,6 +237,7 @@ def test_ctrl_c_writes_what_is_decided(
     assert found[2]["answer_method"] == "not-attempted"
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_a_search_at_once() -> None:
     # An instance whose whole model is not decided in 20 s.
     parameters = Parameters(

@@ -23,6 +23,7 @@ def keepon(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:
     return cli.main()
 
 
+@pytest.mark.slow
 def test_the_picture_says_what_the_result_says_in_both_schemes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

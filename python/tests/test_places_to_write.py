@@ -69,6 +69,7 @@ def filled(words: tuple[str, ...], place: str) -> list[str]:
     return [word.format(place) for word in words]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", WRITING, ids=" ".join)
 def test_a_file_of_another_kind_stays_as_it_is(words: tuple[str, ...], called: Called) -> None:
     texts = {
@@ -127,6 +128,7 @@ def test_a_scenario_in_the_folder_of_its_result_is_not_lost(called: Called) -> N
     assert mine.read_text().startswith("# mine")
 
 
+@pytest.mark.slow
 def test_the_page_of_a_result_is_not_its_picture(called: Called) -> None:
     code, told = called("report", "res", "--picture", "res/report.html")
     assert code == 2 and "would be lost" in told
@@ -134,6 +136,7 @@ def test_the_page_of_a_result_is_not_its_picture(called: Called) -> None:
     assert called("report", "res", "--picture", "p.svg") == (0, "")
 
 
+@pytest.mark.slow
 def test_notes_beside_a_result_are_not_lost_with_it(called: Called) -> None:
     again = ("run", "ok.toml", "--duration", "0.01", "--out", "res")
     assert called(*again) == (0, "")
@@ -147,6 +150,7 @@ def test_notes_beside_a_result_are_not_lost_with_it(called: Called) -> None:
     assert called("reproduce", "eq4", "--out", "res") == (0, "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "telling"),
     [

@@ -305,6 +305,7 @@ def networks(draw: st.DrawFn) -> Scenario:
     return loading.parse(text, "random.toml")
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(networks())
 def test_every_plan_of_a_random_network_passes_the_checker(scenario: Scenario) -> None:
@@ -406,6 +407,7 @@ def _mutate(plan: dict[str, Any], data: st.DataObject) -> None:
         )
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(st.data())
 def test_a_changed_plan_is_rejected(data: st.DataObject) -> None:

@@ -62,6 +62,7 @@ def test_a_grandmaster_without_streams_gets_a_batch_by_eq_4_too() -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_statement_that_granularity_allows_is_kept_over_many_intervals_of_sync() -> None:
     changes = {
         "slot_bytes = 1230, batch_slots = 1": "slot_bytes = 230, batch_slots = 1",
@@ -74,6 +75,7 @@ def test_a_statement_that_granularity_allows_is_kept_over_many_intervals_of_sync
     assert tried["unsent"] == {}
 
 
+@pytest.mark.slow
 def test_a_clock_that_is_off_is_named_with_its_error_and_what_it_needs() -> None:
     early = {
         "slot_bytes = 1230, batch_slots = 1": "slot_bytes = 230, batch_slots = 1",
@@ -91,6 +93,7 @@ def test_a_clock_that_is_off_is_named_with_its_error_and_what_it_needs() -> None
     assert trial(later, verify(later, make_plan(later)))["unsent"] == {}
 
 
+@pytest.mark.slow
 def test_a_statement_that_is_true_later_only_is_told_with_the_time() -> None:
     """Either alone was refused again."""
     scenario = case("statement-and-time")
@@ -110,6 +113,7 @@ def test_a_statement_that_is_true_later_only_is_told_with_the_time() -> None:
     assert trial(told, verify(told, make_plan(told)))["unsent"] == {}
 
 
+@pytest.mark.slow
 def test_a_latency_of_reception_that_was_not_taken_off_is_told_of() -> None:
     changes = {
         "slot_bytes = 1230, batch_slots = 1": "slot_bytes = 230, batch_slots = 1",
@@ -135,6 +139,7 @@ def test_a_latency_of_reception_that_was_not_taken_off_is_told_of() -> None:
 # -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_windows_leave_what_is_stated_of_the_clocks_of_bridges() -> None:
     """At 10 Gb/s the gap between frames is 10 ns, and a frame that comes 100 ns late misses a
     window of its length.
@@ -211,6 +216,7 @@ def test_stated_slots_that_hold_no_message_of_ptp_are_refused(mode: str, least: 
 # --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_first_frame_is_handed_over_by_the_clock_as_it_is_then() -> None:
     """Not as it was at the start, before PTP set it: a first frame out of order delays a queue for
     ever.

@@ -182,6 +182,7 @@ def test_best_effort_may_be_of_a_class_that_has_streams_at_another_port() -> Non
         make_plan(gateway(stream("x", "gw", "s0"), same, host=rest))
 
 
+@pytest.mark.slow
 def test_commands_plan_run_and_report_the_example(tmp_path: Path) -> None:
     example = ROOT / "examples" / "gateway.toml"
     plan, out = tmp_path / "plan.json", tmp_path / "result"
@@ -287,6 +288,7 @@ def test_the_planner_names_the_port_that_a_key_does_not_fit() -> None:
                           rates=(10**9, 10**8), host=slots))  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [

@@ -202,6 +202,7 @@ def random_network(seed: int) -> tuple[Scenario, dict[str, int]]:
     return scenario_of(*parts), by
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(seed=st.integers(0, 10**9))
 def test_every_frame_of_a_random_hub_leaves_by_its_port_and_arrives_within_its_bounds(

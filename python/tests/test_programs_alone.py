@@ -16,6 +16,7 @@ NO_STEPS = "is no file of steps (Expecting value: line 1 column 1 (char 0)); wri
 NO_JOB = "is no job of keepon run --target host ("
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [

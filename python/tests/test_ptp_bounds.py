@@ -50,6 +50,7 @@ def test_bound_of_the_offset_is_attained_and_never_exceeded(errors: StampErrors)
     assert bounds.brute_delta_ts(errors) == bounds.delta_ts(errors)
 
 
+@pytest.mark.slow
 @given(ERRORS, st.lists(st.fractions(0, 1), min_size=4, max_size=4))
 def test_no_point_within_the_ranges_exceeds_the_bound_of_the_offset(
     errors: StampErrors, at: list[Fraction]
@@ -90,6 +91,7 @@ def test_corrected_bound_of_the_drift_is_attained_and_never_exceeded(
     assert -low <= high
 
 
+@pytest.mark.slow
 @given(ERRORS, st.lists(st.fractions(0, 1), min_size=4, max_size=4))
 def test_no_point_within_the_ranges_exceeds_the_corrected_drift(
     errors: StampErrors, at: list[Fraction]

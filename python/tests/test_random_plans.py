@@ -147,6 +147,7 @@ def _holds(seeds: range) -> None:
     assert outcomes["feasible"] >= 0.4 * len(seeds), outcomes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", range(0, 100, 25))
 def test_no_plan_of_a_random_network_fails_the_checker_or_its_trial(first: int) -> None:
     _holds(range(first, first + 25))

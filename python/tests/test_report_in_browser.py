@@ -115,6 +115,7 @@ def browser() -> Iterator[Browser]:
         yield one
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_page_is_whole_at_every_width_and_in_both_schemes(
     browser: Browser, pages: dict[str, Path], name: str
@@ -144,6 +145,7 @@ def test_a_page_is_whole_at_every_width_and_in_both_schemes(
     assert result["runs"][0]["outcome"] in first
 
 
+@pytest.mark.slow
 def test_a_name_that_has_no_room_in_its_bar_is_not_cut_to_another(
     browser: Browser, pages: dict[str, Path]
 ) -> None:
@@ -168,6 +170,7 @@ def studies(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {name: root / name / "report.html" for name in ("eq4", "habitat")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["eq4", "habitat"])
 def test_the_page_of_a_study_is_whole_at_every_width_and_in_both_schemes(
     browser: Browser, studies: dict[str, Path], name: str
@@ -318,6 +321,7 @@ def test_the_pointer_tells_values_and_the_legend_hides_curves(
     assert browser.does(f"{button}.getAttribute('aria-pressed')") == "false"
 
 
+@pytest.mark.slow
 def test_limits_of_a_plot_differ_in_their_dashes(browser: Browser, pages: dict[str, Path]) -> None:
     browser.open(pages["late"], 1400)
     for place in ("legend .limit", "area .limit"):
@@ -328,6 +332,7 @@ def test_limits_of_a_plot_differ_in_their_dashes(browser: Browser, pages: dict[s
         assert len(found) == len(set(found)) > 1 and "none" not in found, found
 
 
+@pytest.mark.slow
 def test_a_route_that_is_chosen_stands_out(browser: Browser, pages: dict[str, Path]) -> None:
     browser.open(pages["robot-cell"], 1000)
     hidden = "getComputedStyle(document.getElementById('route-act-drive1')).display"

@@ -261,6 +261,7 @@ def test_a_limit_that_was_nearly_reached_is_not_shown_as_reached(
         assert rows[0][7].text == shown and rows[0][7].bad == (worst_ns > 100_000)
 
 
+@pytest.mark.slow
 def test_a_page_of_many_streams_is_bounded_and_keeps_the_worst(
     habitat: tuple[Result, Plan],
 ) -> None:

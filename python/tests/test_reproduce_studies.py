@@ -51,6 +51,7 @@ def whole() -> Any:
     return run("ptp-errors")
 
 
+@pytest.mark.slow
 def test_every_statement_holds_with_the_published_settings(whole: dict[str, Any]) -> None:
     checks = [check for part in whole["parts"] for check in part["checks"]]
     assert len(checks) >= 10
@@ -58,6 +59,7 @@ def test_every_statement_holds_with_the_published_settings(whole: dict[str, Any]
     assert whole["met"] is True
 
 
+@pytest.mark.slow
 def test_document_has_every_part_and_fits_its_schema(whole: dict[str, Any]) -> None:
     assert [part["name"] for part in whole["parts"]] == ["eq4", "eq6", "fig28", "fig29"]
     jsonschema.validate(
@@ -119,6 +121,7 @@ def test_a_published_setting_that_was_changed_is_no_longer_called_calibrated() -
     assert document["effective"]["interval_ms"] == 50
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("distribution", ["exponential", "extremes", "rounding"])
 def test_statements_hold_whatever_the_distribution(distribution: str) -> None:
     document = run("ptp-errors", f"distribution={distribution}")
@@ -127,6 +130,7 @@ def test_statements_hold_whatever_the_distribution(distribution: str) -> None:
     ] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["eq4", "eq6", "fig28", "fig29"])
 def test_command_prints_tables_and_writes_a_folder(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -157,6 +161,7 @@ def test_command_prints_tables_and_writes_a_folder(
         assert word in page
 
 
+@pytest.mark.slow
 def test_json_is_the_document_of_the_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -181,6 +186,7 @@ def test_json_is_the_document_of_the_folder(
     assert json.loads('{"schema"' + second) == json.loads((folder / "result.json").read_text())
 
 
+@pytest.mark.slow
 def test_report_is_written_again_from_the_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -196,6 +202,7 @@ def test_report_is_written_again_from_the_folder(
     assert json.loads(capsys.readouterr().out)[0]["id"] == "keepon.fig8"
 
 
+@pytest.mark.slow
 def test_a_statement_that_does_not_hold_gives_exit_code_1(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -303,6 +310,7 @@ def test_a_foreign_folder_is_refused_before_any_work(
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 
+@pytest.mark.slow
 def test_cells_are_shown_with_the_digits_of_their_column(whole: dict[str, Any]) -> None:
     page = output.html(whole)
     row = next(row for row in whole["parts"][0]["compared"] if row["id"] == "keepon.fig8")
@@ -311,6 +319,7 @@ def test_cells_are_shown_with_the_digits_of_their_column(whole: dict[str, Any]) 
     assert "NaN" not in page
 
 
+@pytest.mark.slow
 def test_help_loads_neither_solver_nor_plots() -> None:
     told = "import sys; from keepon.cli import app; sys.argv[1:] = ['--help']; code = app.main(); "
     told += (

@@ -13,6 +13,7 @@ from keepon.cli import app as cli
 from keepon.errors import EXIT_INPUT, EXIT_MET
 
 
+@pytest.mark.slow
 def test_streams_and_stations_that_parts_name_must_be_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

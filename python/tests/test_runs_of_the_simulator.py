@@ -54,6 +54,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_load_that_a_full_queue_refuses_does_not_keep_time_from_passing(tmp_path: Path) -> None:
     """It offered the next frame at the same instant, without end; others fill the queue."""
     case = Path(__file__).parent / "cases" / "guard-full.toml"
@@ -77,6 +78,7 @@ def test_schemas_are_schemas(name: str) -> None:
     jsonschema.Draft202012Validator.check_schema(documents.json_schema(name))
 
 
+@pytest.mark.slow
 def test_every_file_of_a_result_folder_is_there_and_fits_its_schema(folder: Path) -> None:
     assert sorted(path.name for path in folder.iterdir()) == [
         "capture.pcapng", "plan.json", "report.html", "result.json", "scenario.toml",
@@ -150,6 +152,7 @@ def test_two_stations_on_a_link_meet_their_bounds() -> None:
     assert outcome.runs[0].document["streams"]["S1"]["submitted"] == 2000
 
 
+@pytest.mark.slow
 def test_an_early_stop_keeps_the_drivers_that_were_complete(tmp_path: Path) -> None:
     scenario = _habitat(20.0)
 
@@ -165,6 +168,7 @@ def test_an_early_stop_keeps_the_drivers_that_were_complete(tmp_path: Path) -> N
     _valid(result, "result")
 
 
+@pytest.mark.slow
 def test_ctrl_c_stops_soon_and_leaves_no_half_written_folder(tmp_path: Path) -> None:
     command = [
         sys.executable,
@@ -276,6 +280,7 @@ def test_a_frame_after_its_window_takes_the_next_one_whatever_the_isolation(isol
     assert max(shares[name] for name in casestudy.CHAIN) > 0.3
 
 
+@pytest.mark.slow
 def test_the_guard_follows_delta_and_occupancy_and_decides() -> None:
     """The third frame waits for the driver's work on all three: a longer delta gives as much, a
     call takes three.
@@ -402,6 +407,7 @@ def test_a_paused_wire_reaches_the_simulator_with_every_driver() -> None:
 # --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_run_prints_a_table_writes_the_folder_and_exits_0(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -426,6 +432,7 @@ def test_every_command_has_help(
     assert "Usage:" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_json_output_is_json_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -448,6 +455,7 @@ def test_json_output_is_json_alone(
     assert json.loads(capsys.readouterr().out)["worse"] == 0
 
 
+@pytest.mark.slow
 def test_reproduce_writes_every_part(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -277,6 +277,7 @@ def test_the_limit_of_partitions_is_what_goes_without_one() -> None:
 # --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_command_writes_every_set_and_prints_the_tables(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -40,6 +40,7 @@ def answers(**who: Any) -> list[Finding]:
     return [replace(finding, seconds=0.0, shared_seconds=0.0) for finding in results.findings]
 
 
+@pytest.mark.slow
 def test_answers_are_the_same_whoever_decides(scheduler: str) -> None:
     alone = answers(workers=1)
     assert [finding.position for finding in alone] == [0, 1, 2, 3]
@@ -48,6 +49,7 @@ def test_answers_are_the_same_whoever_decides(scheduler: str) -> None:
     assert answers(cluster=scheduler) == alone
 
 
+@pytest.mark.slow
 def test_a_process_that_dies_is_one_sentence() -> None:
     tasks = [hard_task(60), *sets.tasks(Settings(sets=30))]
     others = set(multiprocessing.active_children())
@@ -83,6 +85,7 @@ def interrupting(after: int) -> Iterator[experiment.Told]:
     yield press
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 def test_ctrl_c_writes_what_is_done(
     workers: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
@@ -215,6 +218,7 @@ def test_a_cluster_of_another_version_or_without_workers_is_refused(
     assert "the scheduler has no workers" in told
 
 
+@pytest.mark.slow
 def test_a_cluster_that_is_lost_is_one_sentence(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -233,6 +237,7 @@ def test_a_cluster_that_is_lost_is_one_sentence(
     )
 
 
+@pytest.mark.slow
 def test_a_client_that_does_not_close_well_spoils_nothing(
     monkeypatch: pytest.MonkeyPatch, scheduler: str
 ) -> None:

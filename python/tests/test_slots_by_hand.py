@@ -172,6 +172,7 @@ def scenarios(draw: st.DrawFn) -> str:
     return text
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(scenarios())
 def test_whatever_is_fixed_by_hand_is_refused_infeasible_or_passes_the_checker(text: str) -> None:

@@ -96,6 +96,7 @@ def text(name: str, *who: str) -> str:
     return json.dumps(without_times(document) if "sets" in document else document)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("soon")
 @pytest.mark.parametrize("name", STUDIES)
 def test_a_study_is_the_same_byte_for_byte_with_one_worker_and_with_two(
@@ -116,11 +117,13 @@ def test_a_study_is_the_same_byte_for_byte_with_one_worker_and_with_two(
     assert len(done) >= 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["fig22", "fig13", "eq6"])
 def test_a_study_is_the_same_byte_for_byte_from_a_cluster(name: str, scheduler: str) -> None:
     assert text(name, f"cluster={scheduler}") == text(name, "workers=1")
 
 
+@pytest.mark.slow
 def test_the_case_study_is_the_same_from_a_cluster(
     scheduler: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -157,6 +160,7 @@ def refused(number: int) -> int:
 PIECES = [(number, 0.05 * (4 - number)) for number in range(5)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by", ["threads", "processes"])
 def test_results_and_the_numbers_used_come_in_order_whoever_is_first(by: By) -> None:
     with Spread(SpreadSettings(workers=3)) as workers, inputs.collecting() as used:
@@ -168,6 +172,7 @@ def test_results_and_the_numbers_used_come_in_order_whoever_is_first(by: By) -> 
         assert workers.in_order(piece, [], by) == []
 
 
+@pytest.mark.slow
 def test_short_work_starts_no_process_and_long_work_does(monkeypatch: pytest.MonkeyPatch) -> None:
     with Spread(SpreadSettings(workers=2)) as workers:
         assert {process for _, process in workers.in_order(piece, PIECES, "processes if long")} == {
@@ -181,6 +186,7 @@ def test_short_work_starts_no_process_and_long_work_does(monkeypatch: pytest.Mon
     assert first == os.getpid() != last
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by", ["threads", "processes"])
 @pytest.mark.parametrize("count", [1, 2])
 def test_what_a_piece_refuses_is_told_as_it_is(by: By, count: int) -> None:
@@ -195,6 +201,7 @@ def test_what_a_piece_refuses_is_told_as_it_is(by: By, count: int) -> None:
 # --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", interrupts.ENDING)
 @pytest.mark.parametrize(
     "at", [(process._ExecutorManagerThread, "start"), (process.ProcessPoolExecutor, "shutdown")],
@@ -280,6 +287,7 @@ def check_interrupted(process: subprocess.Popen[str]) -> None:
     assert (process.returncode, out, err) == (130, "", "keepon: interrupted; nothing was written\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "processes"),
     [
@@ -301,6 +309,7 @@ def test_ctrl_c_ends_threads_and_processes_and_writes_nothing(
     assert waited(lambda: not any(runs(child, started) for child, started in left.items()), 15)
 
 
+@pytest.mark.slow
 def test_ctrl_c_takes_back_what_no_worker_of_a_cluster_has_begun(
     scheduler: str, tmp_path: Path
 ) -> None:
@@ -360,6 +369,7 @@ def test_wrong_options_are_refused_in_one_sentence(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("given", "meant"),
     [([], "auto"), (["workers=3"], 3), (["workers=auto"], "auto"), (["workers = 1"], 1)],

@@ -81,6 +81,7 @@ def taken(more: str, reached: tuple[str, ...], mtu: int = 1500) -> tuple[list[st
     return done.stdout.splitlines(), done.stderr.strip()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mtu", [1500, 1000])
 def test_every_route_goes_by_the_device_on_the_card_and_comes_back(mtu: int) -> None:
     reached = REACHED + REACHED_6
@@ -94,6 +95,7 @@ def test_every_route_goes_by_the_device_on_the_card_and_comes_back(mtu: int) -> 
     assert said[-1] == "[] []"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("more", "sentence"),
     [
@@ -181,6 +183,7 @@ def test_the_first_of_equal_routes_and_addresses_stays_the_first() -> None:
     assert said[3] == said[7] == "fd44::2"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", [0, 1, 100])
 def test_the_default_route_goes_by_the_device_though_its_gateway_is_heard_of_on_the_card(
     metric: int,
@@ -200,6 +203,7 @@ ip neigh replace 10.0.0.9 lladdr 02:00:00:00:00:09 dev card nud reachable
     assert said[-1] == "[] []"
 
 
+@pytest.mark.slow
 def test_routes_whose_metrics_follow_each_other_are_as_they_were() -> None:
     """Linux makes one route of several with one prefix and metric."""
     routes = """
@@ -356,6 +360,7 @@ ways()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("routes", "questions"),
     [
@@ -435,6 +440,7 @@ for words in taken._with_metrics("card"):
     assert said == ["fe80::a2 metric 1022 pref high", "fe80::a1 metric 1023 pref low"]
 
 
+@pytest.mark.slow
 def test_an_address_of_the_link_that_somebody_made_goes_along() -> None:
     """Whoever has this machine as its gateway knows it by that."""
     script = """

@@ -308,6 +308,7 @@ assert left.stdout.split()[1] == "::" and not made("above"), (left.stdout, made(
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("ways", "count", "goes_on"),
     [

@@ -346,6 +346,7 @@ def test_commands_of_a_station_are_exported_as_they_are_written() -> None:
     assert queues.priority == {(0, 6): 3, (1, 5): 2} and queues.of_class == {0: 0, 1: 0}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["two-stations", "three-stations", "habitat", "robot-cell"])
 def test_exported_commands_are_read_back_as_they_were_planned(name: str) -> None:
     scenario = loading.load(ROOT / "examples" / f"{name}.toml")

@@ -69,6 +69,7 @@ def tables(draw: st.DrawFn) -> tuple[list[str], list[list[str]], int]:
     return headers, rows, draw(st.integers(0, 2**count - 1))
 
 
+@pytest.mark.slow
 @given(tables(), st.integers(1, 160), st.booleans())
 def test_every_word_is_whole_and_every_line_fits(
     table: tuple[list[str], list[list[str]], int], columns: int, framed: bool
@@ -90,6 +91,7 @@ def test_every_word_is_whole_and_every_line_fits(
         assert all(line == line.rstrip() for line in text.splitlines())
 
 
+@pytest.mark.slow
 @given(tables())
 def test_a_pipe_gets_one_line_for_a_row(table: tuple[list[str], list[list[str]], int]) -> None:
     headers, rows, right = table
@@ -203,6 +205,7 @@ def on_terminal(columns: int, *command: str) -> list[str]:
     return text.decode().splitlines()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [80, 40])
 def test_a_plan_on_a_terminal(columns: int) -> None:
     scenario = str(ROOT / "examples" / "gptp.toml")

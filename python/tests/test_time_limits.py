@@ -93,6 +93,7 @@ CROWD = [{"talker": f"s{n}", "period_ns": 16_000, "priority": 5} for n in range(
 # --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scenario", [ring(4, 24), star(CROWD)], ids=["ring", "crowd"])
 def test_whenever_the_time_is_over_there_is_an_answer_that_says_so(
     scenario: Scenario, monkeypatch: pytest.MonkeyPatch
@@ -175,6 +176,7 @@ def test_the_model_of_cp_sat_is_given_up_in_time(monkeypatch: pytest.MonkeyPatch
     assert whole.looks == 0
 
 
+@pytest.mark.slow
 def test_what_looks_at_no_clock_is_ended_all_the_same() -> None:
     def slow() -> Scenario:
         until_s = time.monotonic() + 10
@@ -246,6 +248,7 @@ def test_a_stream_that_finds_no_place_keeps_no_other_from_being_tried() -> None:
 # --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_streams_without_a_place_are_told_from_those_not_tried(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -346,6 +349,7 @@ PEAK_MB = 260
 """
 
 
+@pytest.mark.slow
 def test_hundreds_of_streams_take_little_memory(tmp_path: Path) -> None:
     path = tmp_path / "ring.toml"
     path.write_text(
@@ -365,6 +369,7 @@ def test_hundreds_of_streams_take_little_memory(tmp_path: Path) -> None:
     assert int(peak_mb) < PEAK_MB
 
 
+@pytest.mark.slow
 def test_a_model_that_is_too_large_is_counted_and_not_made() -> None:
     ground = Ground(ring(20, 512))
     assert (
@@ -395,6 +400,7 @@ def keepon_run(monkeypatch: pytest.MonkeyPatch, out: Path, limit_s: float) -> in
     return app.main()
 
 
+@pytest.mark.slow
 def test_a_run_plans_within_the_limit_it_is_given(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -410,6 +416,7 @@ def test_a_run_plans_within_the_limit_it_is_given(
     assert (tmp_path / "run" / documents.RESULT_FILE).is_file()
 
 
+@pytest.mark.slow
 def test_a_run_whose_plan_takes_too_long_says_so_and_writes_nothing(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -52,6 +52,7 @@ def run(name: str) -> Any:
     return study.run(STUDIES[name], name, QUICK[name])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", QUICK)
 def test_every_statement_holds_and_the_document_fits_its_schema(name: str) -> None:
     document = run(name)
@@ -64,6 +65,7 @@ def test_every_statement_holds_and_the_document_fits_its_schema(name: str) -> No
             assert all(len(row) == len(table["columns"]) for row in table["rows"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", QUICK)
 def test_published_figures_are_those_of_the_data_files_by_their_ids(name: str) -> None:
     def numbers(value: Any) -> set[float]:
@@ -438,6 +440,7 @@ def test_the_constant_delays_are_named_and_taken_off() -> None:
     assert abs(row[3]) < 32
 
 
+@pytest.mark.slow
 def test_the_span_of_plain_is_the_wake_up_it_was_given_and_is_marked_so() -> None:
     """As is the greatest of Figure 2, a step of its stamps."""
     for cap_us in (20, 50):
@@ -452,6 +455,7 @@ def test_the_span_of_plain_is_the_wake_up_it_was_given_and_is_marked_so() -> Non
     assert (mean["kind"], greatest["kind"], greatest["ours"]) == ("chosen", "chosen", 8)
 
 
+@pytest.mark.slow
 def test_what_figure_2_hangs_on_is_marked_and_in_its_table() -> None:
     """L24: how far periods are off is decided by stamps and a crystal that nobody has published."""
     (part,) = run("fejes.fig2")["parts"]

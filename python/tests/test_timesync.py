@@ -117,6 +117,7 @@ def example() -> dict[str, Any]:
     return run_all(scenario, session.planned(scenario), 1).result
 
 
+@pytest.mark.slow
 def test_the_example_shows_clocks_by_their_kind(example: dict[str, Any]) -> None:
     jsonschema.validate(
         json.loads(json.dumps(example, allow_nan=False)), documents.json_schema("result")
@@ -237,6 +238,7 @@ def test_every_frame_due_is_in_the_result_however_slow_network_time_is(grandmast
     assert run.txtime_ns["S1"][-1] >= 30 * 10**9 - 2_000_000
 
 
+@pytest.mark.slow
 def test_a_sweep_gives_arrays_and_repeats_to_the_bit() -> None:
     scenario = loading.load(GPTP)
     short = {"scenario_duration_s": 2.0, "scenario_warmup_s": 20.0}
@@ -375,6 +377,7 @@ def habitat_with_gptp(**station_keys: object) -> Scenario:
     return Scenario.model_validate(document)
 
 
+@pytest.mark.slow
 def test_the_habitat_with_gptp_keeps_every_bound() -> None:
     """Bounds of the plan, with the stated error of the clocks in them: every frame of every stream
     is within.
@@ -389,6 +392,7 @@ def test_the_habitat_with_gptp_keeps_every_bound() -> None:
     assert max(clock.document["absolute_p999_ns"] for clock in run.clocks.values()) < 5_000
 
 
+@pytest.mark.slow
 def test_a_stated_clock_error_that_is_too_small_shows() -> None:
     run = clockruns.measure(habitat_with_gptp(clock_error_ns=600))
     checks = [

@@ -25,6 +25,7 @@ _VALUES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(st.dictionaries(_TEXT, _VALUES, max_size=6))
 def test_any_document_survives_the_round_trip(document: dict[str, Any]) -> None:
     assert tomllib.loads(tomli_w.dumps(document)) == document

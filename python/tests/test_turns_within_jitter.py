@@ -5,12 +5,14 @@ leave, is held against their jitter.
 
 from __future__ import annotations
 
+import pytest
 from keepon.planner import plan as make_plan
 from keepon.planner.verify import problems
 from keepon.trial.trial import trial
 from port_cases import bridge, link, scenario_of, station, stream
 
 
+@pytest.mark.slow
 def test_turns_that_wait_differently_at_bridges_stay_within_their_jitter() -> None:
     """Kept at bridges for an eighth of its wire time, a frame of f2 came up to 62 us after another,
     counted from its period's start.

@@ -76,6 +76,7 @@ def _simulated(scenario: Scenario, plan: dict[str, Any]) -> dict[str, Any]:
     return streams
 
 
+@pytest.mark.slow
 def test_best_effort_in_flight_and_then_ptp_keep_a_frame_one_after_the_other() -> None:
     scenario = loading.parse(BEHIND_A_LOAD, "ptpload.toml")
     plan = make_plan(scenario)
@@ -210,6 +211,7 @@ def _campaign(seeds: range) -> tuple[int, list[float]]:
     return count, shares
 
 
+@pytest.mark.slow
 def test_no_frame_of_random_networks_waits_longer_than_its_bound() -> None:
     count, shares = _campaign(range(20))
     assert count >= 8

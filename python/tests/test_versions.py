@@ -29,6 +29,7 @@ def stated() -> str:
     return str(version)
 
 
+@pytest.mark.slow
 def test_the_package_its_metadata_and_the_command_have_the_version() -> None:
     assert keepon.__version__ == stated()
     assert importlib.metadata.version("keepon") == stated()
@@ -38,6 +39,7 @@ def test_the_package_its_metadata_and_the_command_have_the_version() -> None:
     assert done.stdout == f"keepon {stated()}\n"
 
 
+@pytest.mark.slow
 def test_a_checkout_in_which_nothing_was_built_tells_it_too(tmp_path: Path) -> None:
     """What the documents run with nothing but Python, by the system's own."""
     package = Path(keepon.__file__).parent

@@ -40,28 +40,23 @@ def test_more_modules_make_another_kernel() -> None:
 
 def test_command_lines() -> None:
     """The board comes with its device tree and memory, and with CPUs that stay off."""
-    folder = Path("/run")
-    board = PI_KERNEL.machine.qemu(512, 1, folder)
-    command = run.qemu_command(
-        Path("qemu"), PI_KERNEL, folder, machines.RASPBERRY_PI_4, board, 1, "quiet", []
-    )
+    board = PI_KERNEL.machine.qemu(512, 1)
+    pi = machines.RASPBERRY_PI_4
+    command = run.machine_command(Path("qemu"), PI_KERNEL, pi, board, 1, "quiet", [])
     assert command[:5] == ["qemu", "-M", "raspi4b", "-global", "bcm2838.enabled-cpus=1"]
     assert command[command.index("-dtb") + 1] == "/kernels/6.1.0-56-arm64/board.dtb"
     assert "console=ttyAMA0,115200 " in command[command.index("-append") + 1]
     assert " maxcpus=1 quiet" in command[command.index("-append") + 1]
     assert "-m" not in command and not any("virt" in word for word in command)
-    pc = machines.PC.qemu(512, 2, folder)
+    pc = machines.PC.qemu(512, 2)
     assert pc[pc.index("-smp") + 1] == "2" and pc[pc.index("-m") + 1] == "512"
     assert any("virtserialport" in word for word in pc)
 
 
 def test_another_board_for_the_same_kernel() -> None:
     """Its device tree is QEMU's, not that of the kernel's own board."""
-    folder = Path("/run")
-    board = machines.VERSAL.qemu(512, 1, folder)
-    command = run.qemu_command(
-        Path("qemu"), PI_KERNEL, folder, machines.VERSAL, board, 1, "quiet", []
-    )
+    board = machines.VERSAL.qemu(512, 1)
+    command = run.machine_command(Path("qemu"), PI_KERNEL, machines.VERSAL, board, 1, "quiet", [])
     assert command[:5] == ["qemu", "-M", "xlnx-versal-virt", "-m", "1G"]
     assert "-dtb" not in command
     assert " maxcpus=1 quiet" in command[command.index("-append") + 1]

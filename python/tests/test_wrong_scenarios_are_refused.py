@@ -133,6 +133,7 @@ def test_a_line_put_anywhere_is_accepted_or_refused_with_a_sentence(line: int, p
         assert str(error).startswith("x.toml: ")
 
 
+@pytest.mark.slow
 @given(
     st.one_of(
         st.none(),

@@ -29,6 +29,7 @@ def settled_s(net, bound_ns):
     return 0.0 if outside.size == 0 else float(np.asarray(clock["at_ps"])[outside[-1]] / 1e12)
 
 
+@pytest.mark.slow
 def test_offsets_are_those_of_the_strips_and_not_of_software():
     net = pair(seconds=16, keepon={"batch_slots": 1})
     exact = net.offsets_ns(net.slave, 8)
@@ -47,6 +48,7 @@ def test_offsets_are_those_of_the_strips_and_not_of_software():
     check_frames(net.sim)
 
 
+@pytest.mark.slow
 def test_the_receive_ring_is_walked_by_a_loop_of_its_own():
     """D9: while the loop of the transmit ring stands still for 50 ms, the other reads on."""
     still, running = pair(run=False), pair(seconds=9)
@@ -60,6 +62,7 @@ def test_the_receive_ring_is_walked_by_a_loop_of_its_own():
     assert stopped["rx_ring"]["stops"] == 0
 
 
+@pytest.mark.slow
 def test_every_start_converges_within_seconds():
     """Where the published merge takes up to minutes (D20); 100 starts: keepon reproduce fig22."""
     random = np.random.default_rng(1)
@@ -72,6 +75,7 @@ def test_every_start_converges_within_seconds():
     assert 0 < slowest < 5
 
 
+@pytest.mark.slow
 def test_the_published_merge_is_slow_to_settle_and_no_better_than_its_tau():
     random = np.random.default_rng(1)
     times, spread = [], []
@@ -91,6 +95,7 @@ def test_tau_can_be_chosen():
     assert net.sim.station(net.slave)["rx_ring"]["tau_ns"] == 1234
 
 
+@pytest.mark.slow
 def test_a_frame_that_software_sees_at_once_still_gets_the_stamp_of_its_place():
     """The first reading after a frame may show an index from before it; a stamp of software misled
     a servo for 3 s.
@@ -104,6 +109,7 @@ def test_a_frame_that_software_sees_at_once_still_gets_the_stamp_of_its_place():
     assert net.sim.station(net.slave)["rx_ring"]["unstamped"] <= 2
 
 
+@pytest.mark.slow
 def test_an_uncertain_lag_of_the_index_widens_what_is_known():
     certain = pair(seconds=20)
     uncertain = pair(seconds=20, station={"nic": {"rx_lag_ns_min": 300, "rx_lag_ns_max": 1300}})

@@ -84,6 +84,7 @@ def sampled(
 CLOCKS = [(0.0, 0.0), (100.0, -100.0), (-100.0, 60.0)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("nic_ppm", "cpu_ppm"), CLOCKS)
 @pytest.mark.parametrize("dither", [True, False])
 @pytest.mark.parametrize("poll_us", [20, 100, 500])
@@ -107,6 +108,7 @@ def test_a_coarse_cpu_counter_neither_breaks_the_strip_nor_makes_slips(tick_ns):
     assert heads["counters"]["slips"] == heads["counters"]["suspected_underruns"] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("poll_us", [20, 100, 500])
 @pytest.mark.parametrize("slot_bytes", [64, 1230, 1518])
 def test_with_dither_the_strip_is_narrow(slot_bytes, poll_us):

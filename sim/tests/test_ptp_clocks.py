@@ -19,6 +19,7 @@ def chain(**keys):
     return Chain(**{"ppm": CRYSTALS, "wander": 10.0, "host": HOST, **keys})
 
 
+@pytest.mark.slow
 def test_the_counter_clock_errs_by_a_third_of_a_slot_where_the_interpolated_one_is_far_better():
     """Stamps without software's latency, so that only the reading of the clock is left
     (D6, B11).
@@ -63,6 +64,7 @@ def test_hardware_is_more_accurate_than_keepon_single_clock(role):
     assert found["launchtime"][1] < 10 < 50 < found["keepon"][1]
 
 
+@pytest.mark.slow
 def test_stamps_of_slots_are_steadier_than_those_of_software_when_frames_queue():
     """D29, as master beside 300 Mb/s: software stamps before the queue, keepon knows the slot.
     Hardware is best.
@@ -89,6 +91,7 @@ def test_stamps_of_slots_are_steadier_than_those_of_software_when_frames_queue()
     assert spread["keepon"] < spread["standard"] / 1.3
 
 
+@pytest.mark.slow
 def test_latency_of_reception_shifts_the_clock_by_what_the_peer_delay_does_not_see():
     """D4: J_out = 0. A constant J on reception is half taken for link delay, so the slave is late
     by J / 2.
@@ -102,6 +105,7 @@ def test_latency_of_reception_shifts_the_clock_by_what_the_peer_delay_does_not_s
         assert shift[late_ns] - shift[0] == pytest.approx(late_ns / 2, abs=100)
 
 
+@pytest.mark.slow
 def test_the_spread_follows_the_jitter_of_reception():
     spread = []
     for scale in (0.5, 1.0, 2.0):
@@ -113,6 +117,7 @@ def test_the_spread_follows_the_jitter_of_reception():
     assert spread[2] / spread[0] == pytest.approx(4, rel=0.35)  # H14
 
 
+@pytest.mark.slow
 def test_a_servo_changes_the_time_but_never_the_count():
     """B9: the same slots are sent whether the PHC is adjusted or not; only what is called the time
     differs.

@@ -22,6 +22,7 @@ def test_every_run_is_recorded_and_nothing_else():
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("run", sorted(RECORDED))
 def test_frames_of_the_examples_are_what_they_were(run):
     name, seed = run.split()

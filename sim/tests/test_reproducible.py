@@ -135,6 +135,7 @@ def test_equal_stations_draw_different_latencies():
     assert abs(np.corrcoef(late)[0, 1]) < 0.2
 
 
+@pytest.mark.slow
 def test_keyboard_interrupt_stops_soon_and_leaves_results():
     sim, flows = network(15)
     old = signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -112,6 +112,7 @@ def check(of: Case) -> Machine:
     return linux
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 def test_each_frame_leaves_when_linux_lets_it(seed):
     check(case(seed))
@@ -149,6 +150,7 @@ def test_a_frame_that_ends_within_the_last_ns_leaves():
     check(Case(windows, EPOCH_NS + MS, [flow], 16 * MS, 3_200, 800, 50 * US, 1))
 
 
+@pytest.mark.slow
 def test_many_of_these_cases_stop_the_ring_and_many_do_not():
     machines = [Machine(case(seed), EPOCH_NS) for seed in SEEDS[:20]]
     for machine in machines:
@@ -197,11 +199,13 @@ def timed_case(seed: int) -> Case:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(90))
 def test_etf_is_looked_at_as_linux_does(seed):
     check(timed_case(seed))
 
 
+@pytest.mark.slow
 def test_these_cases_have_frames_that_end_in_every_way():
     machines = [Machine(timed_case(seed), EPOCH_NS) for seed in range(30)]
     for machine in machines:

@@ -104,6 +104,7 @@ def test_without_loss_it_fills_the_slowest_wire(station, wire_bytes, congestion)
     assert 0.45 <= load["acks"]["submitted"] / load["tcp"]["segments"] <= 0.62
 
 
+@pytest.mark.slow
 def test_throughput_falls_with_loss_and_round_trips_as_mathis_has_it():
     """Reno: segment x 1.22 / (round trip x sqrt(p)) (Mathis, Semke, Mahdavi, Ott, "The macroscopic
     behavior of the TCP congestion avoidance algorithm", 1997); its model has no timeouts.

@@ -225,6 +225,7 @@ def test_an_unseen_pause_ends_in_unsynchronised_until_the_clock_is_set_again(
     assert np.abs(errors_ps[later]).max() <= width_ps + 3 * wire.reading_ps
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WIRES)
 def test_a_pause_is_noticed_or_shorter_than_the_strip_and_one_reading(name):
     """Random lengths and phases. Unnoticed, it makes the clock late by itself; the wire leaves the
