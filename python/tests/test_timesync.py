@@ -353,6 +353,7 @@ def test_ideal_clocks_are_untouched() -> None:
     assert timesync.station_spec(scenario, scenario.station[0], "keepon") == ({}, [])
     assert timesync.bridge_spec(scenario, scenario.bridge[0]) == {
         "processing_ns": 2000, "ppm": 0.0, "queue_frames": 1024,
+        "queues": [1, 0, 2, 3, 4, 5, 6, 7],
     }  # fmt: skip
     result = run_all(scenario, session.planned(scenario), 1).result
     assert "ptp_frames" not in result["runs"][0]
@@ -406,5 +407,5 @@ def test_a_stated_clock_error_that_is_too_small_shows() -> None:
 def test_frames_of_ptp_must_not_share_the_queue_of_a_stream() -> None:
     scenario = habitat_with_gptp()
     sync = scenario.sync.model_copy(update={"priority": 6})
-    with pytest.raises(ConfigError, match=r"sync\.priority.*the queue of"):
+    with pytest.raises(ConfigError, match=r"sync\.priority.*has traffic class 6 in bridge"):
         loading.check(scenario.model_copy(update={"sync": sync}), "habitat")
