@@ -5,16 +5,9 @@
  * a line of their own. Options and their meaning: docs/kernel.md.
  */
 #include <linux/if_link.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
 
-#include <utils.h>
-/* iproute2's own, in the order it needs */
-#include <ip_common.h>
-
-#include "layout.h"
+#include "iproute2.h"
 #include "slots.h"
 #include "table.h"
 
@@ -318,9 +311,9 @@ static int parse_opt(struct link_util *link, int argc, char **argv, struct nlmsg
 static __u64 number_of(const struct option *option, const struct rtattr *attribute)
 {
 	switch (option->bytes) {
-	case 1: return rta_getattr_u8(attribute);
-	case 4: return rta_getattr_u32(attribute);
-	default: return rta_getattr_u64(attribute);
+	case 1: return attr_u8(attribute);
+	case 4: return attr_u32(attribute);
+	default: return attr_u64(attribute);
 	}
 }
 
@@ -438,10 +431,10 @@ static void summarise(struct rtattr *tb[])
 	    RTA_PAYLOAD(tb[IFLA_KEEPON_CLASSES]) < 2 * KEEPON_CLASS_COUNT ||
 	    RTA_PAYLOAD(tb[IFLA_KEEPON_CLASS_SLOTS]) < KEEPON_CLASS_COUNT * sizeof(__u32))
 		return;
-	summary.partition = rta_getattr_u32(tb[IFLA_KEEPON_PARTITION_SLOTS]);
+	summary.partition = attr_u32(tb[IFLA_KEEPON_PARTITION_SLOTS]);
 	summary.settings = RTA_DATA(tb[IFLA_KEEPON_CLASSES]);
 	summary.slots = RTA_DATA(tb[IFLA_KEEPON_CLASS_SLOTS]);
-	table = rta_getattr_u64(tb[IFLA_KEEPON_TABLE]);
+	table = attr_u64(tb[IFLA_KEEPON_TABLE]);
 	masks[0] = 0xffff;
 	if (table)
 		summary.period = table_fetch(table, masks);
@@ -482,7 +475,7 @@ static void print_opt(struct link_util *link, FILE *file, struct rtattr *tb[])
 			summarise(tb);
 	}
 	if (tb[IFLA_KEEPON_RATE_BPS])
-		print_u64(PRINT_JSON, "rate_bps", NULL, rta_getattr_u64(tb[IFLA_KEEPON_RATE_BPS]));
+		print_u64(PRINT_JSON, "rate_bps", NULL, attr_u64(tb[IFLA_KEEPON_RATE_BPS]));
 	print_limits(tb);
 }
 

@@ -4,16 +4,7 @@
  * qdisc show`. What it prints it also reads, but for what stands in brackets. Options and their
  * meaning: docs/qdiscs.md.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-
-#include <utils.h>
-/* iproute2's own, in the order it needs */
-#include <tc_util.h>
-
-#include "layout.h"
+#include "iproute2.h"
 #include "uapi/keepon_guard.h"
 
 enum { MESSAGE_BYTES = 1024 };
@@ -86,7 +77,7 @@ static int add_option(struct nlmsghdr *n, const char *name, const char *word)
 	return -1;
 }
 
-static int parse_options(struct qdisc_util *qdisc, int argc, char **argv, struct nlmsghdr *n,
+static int parse_options(const struct qdisc_util *qdisc, int argc, char **argv, struct nlmsghdr *n,
 			 const char *device)
 {
 	struct rtattr *nest = addattr_nest(n, MESSAGE_BYTES, TCA_OPTIONS | NLA_F_NESTED);
@@ -111,23 +102,24 @@ static int parse_options(struct qdisc_util *qdisc, int argc, char **argv, struct
 
 static __u32 number_of(struct rtattr *const *tb, int attribute)
 {
-	return tb[attribute] ? rta_getattr_u32(tb[attribute]) : 0;
+	return tb[attribute] ? attr_u32(tb[attribute]) : 0;
 }
 
 static __u64 long_of(struct rtattr *const *tb, int attribute)
 {
-	return tb[attribute] ? rta_getattr_u64(tb[attribute]) : 0;
+	return tb[attribute] ? attr_u64(tb[attribute]) : 0;
 }
 
-static int print_options(struct qdisc_util *qdisc, FILE *file, struct rtattr *options)
+static int print_options(const struct qdisc_util *qdisc, FILE *file, struct rtattr *options)
 {
 	struct rtattr *tb[TCA_GUARD_MAX + 1];
 	__u8 late;
 
 	if (!options)
 		return 0;
-	parse_rtattr_nested(tb, TCA_GUARD_MAX, options);
-	late = tb[TCA_GUARD_LATE] ? rta_getattr_u8(tb[TCA_GUARD_LATE]) : 0;
+	parse_rtattr_flags(tb, TCA_GUARD_MAX, RTA_DATA(options), RTA_PAYLOAD(options),
+			   NLA_F_NESTED);
+	late = tb[TCA_GUARD_LATE] ? attr_u8(tb[TCA_GUARD_LATE]) : 0;
 	print_uint(PRINT_ANY, "fudge", "fudge %u ", number_of(tb, TCA_GUARD_FUDGE_NS));
 	print_uint(PRINT_ANY, "mtu", "mtu %u ", number_of(tb, TCA_GUARD_MTU));
 	print_u64(PRINT_ANY, "rate", "rate %llubit ", long_of(tb, TCA_GUARD_RATE));
@@ -141,7 +133,7 @@ static int print_options(struct qdisc_util *qdisc, FILE *file, struct rtattr *op
 	return 0;
 }
 
-static int print_counters(struct qdisc_util *qdisc, FILE *file, struct rtattr *attribute)
+static int print_counters(const struct qdisc_util *qdisc, FILE *file, struct rtattr *attribute)
 {
 	struct tc_guard_xstats stats = { 0 };
 	size_t bytes = RTA_PAYLOAD(attribute);
@@ -160,15 +152,11 @@ static int print_counters(struct qdisc_util *qdisc, FILE *file, struct rtattr *a
 	return 0;
 }
 
-/* since iproute2 6.9 the first argument is const */
-#define OPERATION(member, function) \
-	.member = (__typeof__(((struct qdisc_util *)0)->member))(function)
-
 __attribute__((visibility("default"))) struct qdisc_util guard_qdisc_util = {
 	.id = KEEPON_GUARD_KIND,
-	OPERATION(parse_qopt, parse_options),
-	OPERATION(print_qopt, print_options),
-	OPERATION(print_xstats, print_counters),
+	.parse_qopt = parse_options,
+	.print_qopt = print_options,
+	.print_xstats = print_counters,
 };
 
 __attribute__((constructor)) static void loaded(void)

@@ -5,23 +5,35 @@
  */
 #include "table.h"
 
-#include <linux/genetlink.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include <utils.h>
-/* iproute2's own, after it */
-#include <libgenl.h>
-
+#include "iproute2.h"
 #include "slots.h"
 #include "uapi/keepon_table.h"
 
 /* Masks of one part, within what the kernel takes (KEEPON_CMD_LIMITS). */
 enum { PART_SLOTS = 1024, ANSWER_ATTRIBUTES = KEEPON_TABLE_MAX };
 
+struct request {
+	struct nlmsghdr n;
+	struct genlmsghdr header;
+	char room[64 + PART_SLOTS * sizeof(__u16)];
+};
+
 static struct rtnl_handle socket_handle;
 static int family;
+
+static struct request request_of(int command)
+{
+	return (struct request){
+		.n = {
+			.nlmsg_type = family,
+			.nlmsg_flags = NLM_F_REQUEST,
+			.nlmsg_len = NLMSG_LENGTH(GENL_HDRLEN),
+		},
+		.header = { .cmd = command, .version = KEEPON_TABLE_VERSION },
+	};
+}
 
 static bool is_open(void)
 {
@@ -55,8 +67,7 @@ static struct nlmsghdr *ask(struct nlmsghdr *request, bool loud, struct rtattr *
 static int offer_part(const __u16 *masks, unsigned int count, unsigned int offset,
 		      unsigned int part, __u64 *id)
 {
-	GENL_REQUEST(request, 64 + PART_SLOTS * sizeof(*masks), family, 0, KEEPON_TABLE_VERSION,
-		     KEEPON_CMD_TABLE_PUT, NLM_F_REQUEST);
+	struct request request = request_of(KEEPON_CMD_TABLE_PUT);
 	struct rtattr *tb[ANSWER_ATTRIBUTES + 1];
 	struct nlmsghdr *answer;
 
@@ -68,7 +79,7 @@ static int offer_part(const __u16 *masks, unsigned int count, unsigned int offse
 	if (!answer)
 		return -1;
 	if (tb[KEEPON_TABLE_ID])
-		*id = rta_getattr_u64(tb[KEEPON_TABLE_ID]);
+		*id = attr_u64(tb[KEEPON_TABLE_ID]);
 	free(answer);
 	return 0;
 }
@@ -95,8 +106,7 @@ int table_offer(const __u16 *masks, unsigned int count, __u64 *id)
 /* Return: masks received from @offset on; @count receives how many the table has. */
 static unsigned int fetch_part(__u64 id, unsigned int offset, __u16 *masks, unsigned int *count)
 {
-	GENL_REQUEST(request, 64, family, 0, KEEPON_TABLE_VERSION, KEEPON_CMD_TABLE_GET,
-		     NLM_F_REQUEST);
+	struct request request = request_of(KEEPON_CMD_TABLE_GET);
 	struct rtattr *tb[ANSWER_ATTRIBUTES + 1];
 	struct nlmsghdr *answer;
 	unsigned int part = 0;
@@ -107,7 +117,7 @@ static unsigned int fetch_part(__u64 id, unsigned int offset, __u16 *masks, unsi
 	if (!answer)
 		return 0;
 	if (tb[KEEPON_TABLE_SLOTS] && tb[KEEPON_TABLE_MASKS]) {
-		*count = rta_getattr_u32(tb[KEEPON_TABLE_SLOTS]);
+		*count = attr_u32(tb[KEEPON_TABLE_SLOTS]);
 		part = RTA_PAYLOAD(tb[KEEPON_TABLE_MASKS]) / sizeof(*masks);
 		if (part > SLOTS_MAX - offset)
 			part = 0;
