@@ -171,7 +171,8 @@ def test_a_gate_list_by_hand_is_kept_and_waited_for() -> None:
         'gates = { b = { entries = [{ gates = "0xdf", ns = 500_000 }, { gates = "0x20", ns ='
         " 500_000 }] } }"
     )
-    scenario = small(**{'name = "br1"': f'name = "br1"\n{gates}'})
+    keys = {'name = "br1"': f'name = "br1"\n{gates}'}
+    scenario = small(**keys, **{"frame_bytes = 200": "frame_bytes = 200\noffset_ns = 64"})
     plan = verify(scenario, make_plan(scenario))
     assert plan["bridges"]["br1"]["ports"]["b"]["entries"] == [
         {"gates": "0xdf", "ns": 500_000},
@@ -179,6 +180,47 @@ def test_a_gate_list_by_hand_is_kept_and_waited_for() -> None:
     ]
     assert plan["streams"]["F1"]["windows"][0]["open_ps"] == 500_000_000
     assert plan["streams"]["F1"]["bounds"]["jitter_ns"] == 0
+    waited_ns = plan["streams"]["F1"]["bounds"]["delay_ns"]
+    scenario = small(**keys)
+    plan = verify(scenario, make_plan(scenario))
+    assert plan["streams"]["F1"]["terms"]["held_ps"] == 0
+    assert plan["streams"]["F1"]["bounds"]["delay_ns"] < waited_ns - 480_000
+
+
+@pytest.mark.parametrize("period_ns", [1_000_000, 2_000_000])
+def test_a_release_comes_to_a_gate_by_hand_as_it_opens(period_ns: int) -> None:
+    """Released at 0 it waited for 490 us at the gate, for nothing: a delay of 500114 ns."""
+    text = f"""schema = "keepon.scenario/1"
+name = "hand"
+duration_s = 0.1
+station = [
+  {{ name = "c", driver = "launchtime", host = "ideal" }},
+  {{ name = "server", driver = "launchtime", host = "ideal" }},
+]
+link = [{{ ends = ["c", "sw"] }}, {{ ends = ["sw", "server"] }}]
+[[bridge]]
+name = "sw"
+[bridge.gates.server]
+entries = [
+  {{ gates = "0x00", ns = 500_000 }}, {{ gates = "0x24", ns = 100_000 }},
+  {{ gates = "0xdb", ns = 400_000 }},
+]
+[[stream]]
+id = "high"
+talker = "c"
+listeners = ["server"]
+period_ns = {period_ns}
+frame_bytes = 1000
+"""
+    scenario = loading.parse(text, "hand.toml")
+    plan = verify(scenario, make_plan(scenario))
+    # frame 8 us, processing 2, cables 0.1, preamble 0.064, comparator 0.032
+    assert plan["streams"]["high"]["bounds"]["delay_ns"] == 10_196
+    deadline = loading.parse(text + "deadline_ns = 10_196\n", "hand.toml")
+    assert (
+        make_plan(deadline)["streams"]["high"]["release_ns"]
+        == (plan["streams"]["high"]["release_ns"])
+    )
 
 
 def test_a_base_time_of_today_counts_by_its_phase_and_is_exported_as_it_is() -> None:

@@ -422,6 +422,13 @@ class Ground:
         # Its first frames wait for a gate as its last do once they do not reach it before it shuts.
         return max(late_ps, min(wide_ps, self._until_shut_ps(placement)))
 
+    def held_by_hand_ps(self, placement: Placement) -> int:
+        """How long a flow waits at the first gate list by hand where it does: released so much
+        later it comes as the gate opens.
+        """
+        held = (hop for hop in placement.hops if (hop.bridge, hop.peer) in self._explicit)
+        return next((hop.held_ps for hop in held if hop.held_ps > 0), 0)
+
     def _until_shut_ps(self, placement: Placement) -> int:
         """By how much later the flow must be so that its earliest frames miss a gate by hand that
         they reach.

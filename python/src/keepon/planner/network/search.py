@@ -186,20 +186,26 @@ class Search:
     def _within_laid_each(
         self, flow: Flow, tree: Tree, start_ps: int, end_ps: int, wait_ps: int | None
     ) -> Placement | None:
-        """The same where a flow does not simply move with its release: laid hop by hop for each."""
-        release_ps = start_ps
+        """The same where a flow does not simply move with its release: laid hop by hop for each. Of
+        those that wait at a gate list by hand the one with the least delay, if none does not.
+        """
+        release_ps, best = start_ps, None
         for count in range(STEPS_MAX):
             if release_ps >= end_ps:
-                return None
+                return best
             if count % _LOOK_EVERY == 0:
                 self.limits.look(LOOKING)
             outcome = self.ground.lay(flow, tree, release_ps, self.occupancy, wait_ps)
-            if not isinstance(outcome, int):
-                return outcome
             if outcome == NEVER:
-                return None
+                return best
+            if not isinstance(outcome, int):
+                if not (later_ps := self.ground.held_by_hand_ps(outcome)):
+                    return outcome
+                if best is None or outcome.delay_ps < best.delay_ps:
+                    best = outcome
+                outcome = later_ps
             release_ps = on_grid(flow.station, flow.stream, release_ps + outcome)
-        return None
+        return best
 
     # -- bounded jitter: every frame of a few its own release
     # ----------------------------------------------------------
