@@ -111,7 +111,7 @@ static void use_slot_time(struct kpn_pacer *pacer)
 	}
 }
 
-static u32 at_least(u32 value, u32 least)
+static u32 max_u32(u32 value, u32 least)
 {
 	return value < least ? least : value;
 }
@@ -138,10 +138,10 @@ static void use_budget(struct kpn_pacer *pacer)
 	pacer->lookahead_min = 2 * config->batch_slots + 2;
 	pacer->lookahead_slots = config->depth_slots < pacer->yielding_max ? config->depth_slots :
 									     pacer->yielding_max;
-	pacer->trims_max = at_least(2 * config->batch_slots, BUDGET_WORK_MIN);
+	pacer->trims_max = max_u32(2 * config->batch_slots, BUDGET_WORK_MIN);
 	pacer->rearm_max = ~0u;
 	if (!pacer->caps.desc_persistent)
-		pacer->rearm_max = at_least(4 * config->batch_slots, BUDGET_WORK_MIN);
+		pacer->rearm_max = max_u32(4 * config->batch_slots, BUDGET_WORK_MIN);
 	pacer->posted_low = config->depth_slots - (posts_batches(pacer) ? config->batch_slots : 1);
 }
 
@@ -152,7 +152,7 @@ static void use_caps(struct kpn_pacer *pacer)
 	s64 lag_ns = 0 - (s64)caps->index_to_wire_ns_min;
 	s64 reach_ns = caps->index_to_wire_ns_max;
 
-	pacer->tick_ns = at_least(caps->cpu_tick_ns, 1);
+	pacer->tick_ns = max_u32(caps->cpu_tick_ns, 1);
 	pacer->tick_ps = pacer->tick_ns * 1001ull;
 	pacer->index_modulus = caps->index_modulus ? caps->index_modulus : KPN_INDEX_MODULUS_MAX;
 	pacer->index_back_ps = caps->index_counts_done ? 0 : pacer->slot_ps;
@@ -163,7 +163,7 @@ static void use_caps(struct kpn_pacer *pacer)
 	 */
 	pacer->lead_slots = caps->prefetch_slots_max + 1;
 	if (!pacer->phase_locked)
-		pacer->lead_slots = at_least(pacer->lead_slots, pacer->config.batch_slots);
+		pacer->lead_slots = max_u32(pacer->lead_slots, pacer->config.batch_slots);
 	/*
 	 * Fewer posted than this after a reading: the wire may have run dry, or may before the
 	 * doorbell.
@@ -241,7 +241,7 @@ struct kpn_pacer *kpn_pacer_init(void *memory, const struct kpn_config *config,
 	pacer->strip.pauses = caps->pause_ns_max != 0;
 	pacer->strip.ends = true;
 	kpn_align_init(&pacer->align, pacer->slot_ps,
-		       (u64)at_least(caps->start_quantum_bytes, 1) * pacer->byte_ps,
+		       (u64)max_u32(caps->start_quantum_bytes, 1) * pacer->byte_ps,
 		       (u64)config->trim_down_bytes * pacer->byte_ps,
 		       (u64)config->trim_up_bytes * pacer->byte_ps);
 	if (pacer->phase_locked)

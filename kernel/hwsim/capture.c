@@ -9,7 +9,6 @@
 #include <linux/etherdevice.h>
 #include <linux/ethtool.h>
 #include <linux/slab.h>
-#include <linux/timekeeping.h>
 
 #include "capture.h"
 #include "ring.h"
@@ -145,15 +144,12 @@ static int capture_open(struct net_device *dev)
 {
 	struct hwsim_capture *capture = netdev_priv(dev);
 	struct hwsim_port *port = &capture->nic->port;
-	struct system_time_snapshot now;
 	unsigned long flags;
 
 	if (hwsim_capture_queue_create(capture))
 		return -ENOMEM;
-	if (!devices_up++) {
-		ktime_get_snapshot(&now);
-		real_less_raw_ns = ktime_to_ns(ktime_sub(now.real, now.raw));
-	}
+	if (!devices_up++)
+		real_less_raw_ns = keepon_real_less_raw_ns();
 	napi_enable(&capture->napi);
 	raw_spin_lock_irqsave(&port->lock, flags);
 	hwsim_ring_record_now(capture->nic); /* what left before is not shown */
@@ -302,8 +298,7 @@ static int create(struct hwsim_nic *nic, const char *name, struct hwsim_capture 
 	strscpy(dev->name, name, sizeof(dev->name));
 	strscpy(capture->name, name, sizeof(capture->name));
 	capture->room = HWSIM_CAPTURE_FRAMES_MAX;
-	hrtimer_init(&capture->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
-	capture->timer.function = capture_tick;
+	keepon_hrtimer_setup(&capture->timer, capture_tick, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
 	netif_napi_add(dev, &capture->napi, capture_poll);
 	dev->netdev_ops = &capture_ops;
 	dev->ethtool_ops = &capture_ethtool_ops;

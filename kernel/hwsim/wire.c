@@ -212,8 +212,7 @@ void hwsim_port_init(struct hwsim_port *port, const struct hwsim_port_ops *ops,
 	port->byte_ps = (u32)div64_u64(8000000000000ull, rate_bps);
 	port->down_until_ps = HWSIM_NEVER_PS;
 	port->armed_ps = HWSIM_NEVER_PS;
-	hrtimer_init(&port->timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
-	port->timer.function = port_timer;
+	keepon_hrtimer_setup(&port->timer, port_timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
 	port->kick = IRQ_WORK_INIT_HARD(kick_work);
 }
 

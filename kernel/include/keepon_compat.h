@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * All differences between the kernels Keepon builds on (6.1 and 6.12); no other file asks for a
+ * All differences between the kernels Keepon builds on (6.1 to 7.3); no other file asks for a
  * version.
  */
 #ifndef KEEPON_COMPAT_H
 #define KEEPON_COMPAT_H
 
 #include <linux/ethtool.h>
+#include <linux/hrtimer.h>
 #include <linux/net_tstamp.h>
 #include <linux/netdevice.h>
 #include <linux/skbuff.h>
+#include <linux/timekeeping.h>
 #include <linux/uaccess.h>
 #include <linux/version.h>
 #include <net/pkt_cls.h>
 #include <net/pkt_sched.h>
+#include <net/rtnetlink.h>
 #include <net/sock.h>
 
 /* ---- hardware time stamping: an ioctl until 6.5, two operations since 6.6 ---- */
@@ -302,5 +305,67 @@ static inline unsigned long keepon_mqprio_preemptible(const struct tc_mqprio_qop
 #else
 #include <asm/unaligned.h>
 #endif
+
+/* ---- headers that other ones were split into ---- */
+
+#if __has_include(<linux/hex.h>)
+#include <linux/hex.h> /* bin2hex() and mac_pton() */
+#endif
+#if __has_include(<net/netdev_lock.h>)
+#include <net/netdev_lock.h> /* netdev_lockdep_set_classes() */
+#endif
+
+/* ---- timers: two steps until 6.12, one since 6.13, the only way since 6.15 ---- */
+
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+#define keepon_hrtimer_setup hrtimer_setup
+#else
+static inline void keepon_hrtimer_setup(struct hrtimer *timer,
+					enum hrtimer_restart (*function)(struct hrtimer *),
+					clockid_t clock, enum hrtimer_mode mode)
+{
+	hrtimer_init(timer, clock, mode);
+	timer->function = function;
+}
+#endif
+
+/* ---- rtnl_link_ops.newlink: its arguments are members of a structure since 6.15 ---- */
+
+/*
+ * KEEPON_NEWLINK - defines @name for the operation, which calls int make(lower_net, dev, tb, data,
+ * extack)
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 15, 0)
+#define KEEPON_NEWLINK(name, make)                                                        \
+	static int name(struct net_device *dev, struct rtnl_newlink_params *params,       \
+			struct netlink_ext_ack *extack)                                   \
+	{                                                                                 \
+		return make(rtnl_newlink_link_net(params), dev, params->tb, params->data, \
+			    extack);                                                      \
+	}
+#else
+#define KEEPON_NEWLINK(name, make)                                                            \
+	static int name(struct net *lower_net, struct net_device *dev, struct nlattr *tb[],   \
+			struct nlattr *data[], struct netlink_ext_ack *extack)                \
+	{                                                                                     \
+		return make(lower_net, dev, tb, data, extack);                                \
+	}
+#endif
+
+/* ---- several clocks at one instant: all of them until 7.1, one and the raw one since 7.2 ---- */
+
+/** keepon_real_less_raw_ns() - CLOCK_REALTIME less CLOCK_MONOTONIC_RAW */
+static inline s64 keepon_real_less_raw_ns(void)
+{
+	struct system_time_snapshot now;
+
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 2, 0)
+	ktime_get_snapshot_id(CLOCK_REALTIME, &now);
+	return ktime_to_ns(ktime_sub(now.systime, now.monoraw));
+#else
+	ktime_get_snapshot(&now);
+	return ktime_to_ns(ktime_sub(now.real, now.raw));
+#endif
+}
 
 #endif

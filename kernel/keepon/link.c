@@ -10,14 +10,13 @@
 #include "keepon.h"
 #include "keepon/wire.h"
 
+/* Without RTNL since 6.13: its sentences are constants. */
 static int keepon_validate(struct nlattr *tb[], struct nlattr *data[],
 			   struct netlink_ext_ack *extack)
 {
 	if (tb[IFLA_NUM_TX_QUEUES] && nla_get_u32(tb[IFLA_NUM_TX_QUEUES]) != KEEPON_CLASS_COUNT) {
-		keepon_explain(
-			extack,
-			"numtxqueues %u: there is one queue per traffic class, %u; leave it out",
-			nla_get_u32(tb[IFLA_NUM_TX_QUEUES]), KEEPON_CLASS_COUNT);
+		NL_SET_ERR_MSG(extack,
+			       "numtxqueues: there is one queue per traffic class; leave it out");
 		return -EINVAL;
 	}
 	return 0;
@@ -161,8 +160,8 @@ unregister:
 	return error;
 }
 
-static int keepon_newlink(struct net *src_net, struct net_device *dev, struct nlattr *tb[],
-			  struct nlattr *data[], struct netlink_ext_ack *extack)
+static int make_link(struct net *lower_net, struct net_device *dev, struct nlattr *tb[],
+		     struct nlattr *data[], struct netlink_ext_ack *extack)
 {
 	struct keepon *keepon = netdev_priv(dev);
 	struct net_device *lower;
@@ -174,7 +173,7 @@ static int keepon_newlink(struct net *src_net, struct net_device *dev, struct nl
 			"no device to send through; name it: ip link add link DEVICE type keepon");
 		return -EINVAL;
 	}
-	lower = __dev_get_by_index(src_net, nla_get_u32(tb[IFLA_LINK]));
+	lower = __dev_get_by_index(lower_net, nla_get_u32(tb[IFLA_LINK]));
 	if (!lower) {
 		keepon_explain(extack, "there is no device %u to send through; name one with link",
 			       nla_get_u32(tb[IFLA_LINK]));
@@ -209,6 +208,8 @@ static int keepon_newlink(struct net *src_net, struct net_device *dev, struct nl
 		warn_without_ip(keepon, extack);
 	return 0;
 }
+
+KEEPON_NEWLINK(keepon_newlink, make_link)
 
 static int keepon_changelink(struct net_device *dev, struct nlattr *tb[], struct nlattr *data[],
 			     struct netlink_ext_ack *extack)

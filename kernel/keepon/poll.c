@@ -114,8 +114,8 @@ int keepon_poll_prepare(struct keepon_engine *engine, struct netlink_ext_ack *ex
 		poller->engine = engine;
 		poller->number = i;
 		poller->beat = i ? keepon_dual_beat_locked : transmit_beat_locked;
-		hrtimer_init(&poller->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_HARD);
-		poller->timer.function = timer_beat;
+		keepon_hrtimer_setup(&poller->timer, timer_beat, CLOCK_MONOTONIC,
+				     HRTIMER_MODE_REL_HARD);
 	}
 	if (plan->poll != KEEPON_POLL_THREAD)
 		return 0;
