@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from keepon.targets.vm import programs
-from keepon.vm import offered_families
+from keepon.vm import FAMILIES, offered_families
 
 HERE = Path(__file__).parent
 DEFAULT_FAMILY = "6.1"
@@ -21,21 +21,23 @@ from guest_programs import compiled  # noqa: E402  one of them
 @pytest.hookimpl(tryfirst=True)  # before pytest looks at the markers
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Of a test with a parameter `family`, `make test` runs one kernel, unless kernels differ in
-    what it tests; `make test-all` runs all of them.
+    what it tests: then all that are prepared. `make test-all` runs the newest, too.
     """
-    families = offered_families()
+    prepared = offered_families()
     kernels_of: dict[str, dict[str, pytest.Item]] = {}
     for item in items:
         params = dict(item.callspec.params) if hasattr(item, "callspec") else {}
         family = params.pop("family", None)
-        apart = any(item.get_closest_marker(name) for name in ("soak", "hw", "each_kernel"))
-        if family in families and not apart:
+        every = item.get_closest_marker("each_kernel") and family in prepared
+        apart = any(item.get_closest_marker(name) for name in ("soak", "hw"))
+        if family in FAMILIES and not every and not apart:
             test = f"{item.nodeid.split('[')[0]} {params}"
             kernels_of.setdefault(test, {})[family] = item
     for kernels in kernels_of.values():
-        kept = DEFAULT_FAMILY if DEFAULT_FAMILY in kernels else max(kernels, key=families.index)
+        tested = [family for family in prepared if family in kernels]
+        kept = [DEFAULT_FAMILY] if DEFAULT_FAMILY in tested else tested[-1:]
         for family, item in kernels.items():
-            if family != kept:
+            if family not in kept:
                 item.add_marker(pytest.mark.full)
 
 

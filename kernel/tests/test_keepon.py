@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from guest_programs import PLUGIN, compiled, plugin
 from keepon.targets.vm import programs as target
-from keepon.vm import GuestResult, build_modules, get_kernel, offered_families, run_guest
+from keepon.vm import FAMILIES, GuestResult, build_modules, get_kernel, offered_families, run_guest
 from repeats import checked
 
 pytestmark = pytest.mark.vm
@@ -57,7 +57,7 @@ def boot(script: str, family: str, programs: dict[str, Path], mode: str = "icoun
     return result
 
 
-@pytest.mark.parametrize("family", offered_families())
+@pytest.mark.parametrize("family", offered_families(families=FAMILIES))
 @pytest.mark.parametrize(
     "script",
     [

@@ -15,7 +15,15 @@ import pytest
 from guest_programs import PLUGIN, compiled, plugin
 from keepon.targets.vm import observations
 from keepon.targets.vm import programs as target
-from keepon.vm import GuestResult, Kernel, build_modules, get_kernel, offered_families, run_guest
+from keepon.vm import (
+    GuestResult,
+    Kernel,
+    build_modules,
+    get_kernel,
+    later_families,
+    offered_families,
+    run_guest,
+)
 from repeats import checked
 from test_kernel_flavours import WIRE
 
@@ -27,6 +35,10 @@ FAMILY = "6.1"
 CONFIGS_PER_BOOT = 20_000
 REQUESTS_PER_BOOT = 20_000
 LONG_S = 3600
+ALL_MODULES = (
+    "native", "keepon", "hwsim", "generic", "hwcheck", "guard",
+    "nics/intel", "nics/genet", "nics/gem",
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -97,6 +109,18 @@ def by_turns(seed: int) -> str:
 def test_the_modules_build_without_a_warning(family: str) -> None:
     names = [path.name for path in modules_for(get_kernel(family))]
     assert names == ["keepon_native.ko", "keepon_hwsim.ko", "keepon.ko"]
+
+
+@pytest.mark.full
+def test_every_module_builds_on_every_kernel_of_debian() -> None:
+    """In the flavour that has what drivers of cards need."""
+    later = later_families("amd64")
+    assert later
+    for family in (*offered_families("amd64"), *later):
+        modules = build_modules(
+            get_kernel(family, "amd64"), [KERNEL / name for name in ALL_MODULES]
+        )
+        assert len(modules) == len(ALL_MODULES), family
 
 
 @pytest.mark.parametrize(

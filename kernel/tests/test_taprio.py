@@ -16,7 +16,7 @@ from guest_programs import PLUGIN, compiled, plugin
 from keepon.linux.link.fit import fit, nearest
 from keepon.linux.link.gatelist import parse
 from keepon.targets.vm import programs as target
-from keepon.vm import GuestResult, build_modules, get_kernel, offered_families, run_guest
+from keepon.vm import FAMILIES, GuestResult, build_modules, get_kernel, offered_families, run_guest
 from repeats import checked
 
 pytestmark = pytest.mark.vm
@@ -169,7 +169,7 @@ def gates(family: str, programs: dict[str, Path], seed: int, rounds: int) -> Gue
 
 
 @pytest.mark.each_kernel
-@pytest.mark.parametrize("family", offered_families())
+@pytest.mark.parametrize("family", offered_families(families=FAMILIES))
 def test_no_frame_leaves_outside_the_gates_of_its_class(
     family: str, programs: dict[str, Path]
 ) -> None:

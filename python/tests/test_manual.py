@@ -168,7 +168,7 @@ def test_bash_completes(tmp_path: Path, words: list[str], answer: str) -> None:
     ("words", "answer"),
     [
         (["run", "--target", ""], ["sim", "vm", "host"]),
-        (["run", "--kernel", ""], ["6.1", "6.12"]),
+        (["run", "--kernel", ""], ["6.1", "6.12", "newest"]),
         (["new", ""], ["line", "ring", "star"]),
         (["examples", "three"], ["three-classes", "three-stations"]),
         (["export", "--format", ""], [*export_command.FORMATS, export_command.READ]),

@@ -27,6 +27,8 @@ OFFERED = [
         "6.12.117+deb12-cloud-amd64",
         "6.12.43+deb13-amd64",
         "6.12-cloud-amd64",
+        "7.3.4+deb13-cloud-amd64",
+        "7.2.13+deb14-cloud-amd64",
     )
 ] + [
     "linux-image-6.1.0-57-cloud-amd64",
@@ -43,6 +45,8 @@ OFFERED = [
         ("6.1", "rt", "6.1.0-56-rt-amd64"),
         ("6.12", "cloud", "6.12.117+deb12-cloud-amd64"),
         ("6.12", "amd64", "6.12.43+deb13-amd64"),
+        ("7.2", "cloud", "7.2.13+deb14-cloud-amd64"),
+        ("newest", "cloud", "7.3.4+deb13-cloud-amd64"),
     ],
 )
 def test_the_newest_version_with_image_and_headers_is_taken(

@@ -126,9 +126,9 @@ Kernel = Annotated[
     str | None,
     typer.Option(
         "--kernel",
-        help="Kernel family of target vm: 6.1 or 6.12; default 6.1.",
+        help="Kernel of target vm: 6.1, 6.12 or the newest of Debian; default 6.1.",
         show_default=False,
-        autocompletion=completed.words("6.1", "6.12"),
+        autocompletion=completed.words("6.1", "6.12", "newest"),
     ),
 ]
 Map = Annotated[

@@ -30,7 +30,7 @@ from keepon.targets.sim.build import simulator
 from keepon.targets.sim.runner import Simulator
 
 CAPTURE_FRAMES = 10_000
-FAMILIES = ("6.1", "6.12")
+FAMILIES = ("6.1", "6.12", "newest")
 ROOM_FRAMES = 200_000_000
 
 

@@ -6,12 +6,13 @@ docs/vm.md.
 from __future__ import annotations
 
 from keepon.vm.compare import agreed, differences, twice
-from keepon.vm.images import Kernel, get_kernel, offered_families
+from keepon.vm.images import FAMILIES, Kernel, get_kernel, later_families, offered_families
 from keepon.vm.modules import ModuleBuildError, build_modules
 from keepon.vm.run import GuestFailedError, GuestResult, run_guest
 from keepon.vm.tap import TapReport, TapResult, parse_tap
 
 __all__ = [
+    "FAMILIES",
     "GuestFailedError",
     "GuestResult",
     "Kernel",
@@ -22,6 +23,7 @@ __all__ = [
     "build_modules",
     "differences",
     "get_kernel",
+    "later_families",
     "offered_families",
     "parse_tap",
     "run_guest",

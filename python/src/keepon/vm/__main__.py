@@ -17,7 +17,7 @@ from keepon.errors import (
 from keepon.vm import machines
 from keepon.vm.compare import differences, twice
 from keepon.vm.console import tail
-from keepon.vm.images import FAMILIES, FLAVOURS, get_kernel, offered_families
+from keepon.vm.images import FAMILIES, FLAVOURS, TESTED_FAMILIES, get_kernel, offered_families
 from keepon.vm.initramfs import base_archive
 from keepon.vm.modules import build_modules
 from keepon.vm.run import MODES, GuestResult, run_guest
@@ -25,7 +25,7 @@ from keepon.vm.run import MODES, GuestResult, run_guest
 EXIT_FAILED = 1
 # What tests boot: flavour, and how many of the families apt offers, the oldest first. Without a
 # flavour, that of `make test`; others are made on demand.
-PREPARED = {"cloud": len(FAMILIES), "rt": 1}
+PREPARED = {"cloud": len(TESTED_FAMILIES), "rt": 1}
 BOOTED = PREPARED | {"debug": 1, "kcsan": 1}
 
 
@@ -164,7 +164,8 @@ def prepare(wanted: dict[str, int], update: bool) -> int:
         families = offered_families(flavour)[:count]
         if not families:
             raise EnvironmentProblemError(
-                f"apt offers no kernel of {' or '.join(FAMILIES)} ({flavour}): run apt-get update"
+                f"apt offers no kernel of {' or '.join(TESTED_FAMILIES)} ({flavour}):"
+                " run apt-get update"
             )
         for family in families:
             print(f"kernel {get_kernel(family, flavour, update=update).version}", flush=True)
@@ -174,7 +175,7 @@ def prepare(wanted: dict[str, int], update: bool) -> int:
 
 def work(options: argparse.Namespace) -> int:
     if options.prepare:
-        wanted = {options.flavour: BOOTED.get(options.flavour, len(FAMILIES))}
+        wanted = {options.flavour: BOOTED.get(options.flavour, len(TESTED_FAMILIES))}
         return prepare(wanted if options.flavour else PREPARED, options.update)
     kernel = get_kernel(options.kernel, options.flavour or "cloud", update=options.update)
     modules = build_modules(kernel, options.module)

@@ -2,12 +2,12 @@
 """Debian's own kernels, unpacked and not installed: image, the modules tests need, and headers to
 build ours.
 
-A kernel family is "6.1" or "6.12", a flavour "cloud" (small, boots fast: the pair for CI), "amd64"
-(has e1000e, igb, igc, hsr) or "rt" (PREEMPT_RT: spinlocks sleep, interrupts are threads). "debug"
-and "kcsan" are built here (source.py). "arm64" runs on an emulated Raspberry Pi 4 (machines.py).
-Versions are found by apt from whatever sources this machine has; the newest one with image and
-headers is taken. Everything lands in out/cache/vm and is used from there afterwards, without
-network.
+A kernel family is "6.1" or "6.12", which come from the apt sources of this machine, or "newest",
+the latest that Debian has for any release; a flavour "cloud" (small, boots fast: the pair for CI),
+"amd64" (has e1000e, igb, igc, hsr) or "rt" (PREEMPT_RT: spinlocks sleep, interrupts are threads).
+"debug" and "kcsan" are built here (source.py). "arm64" runs on an emulated Raspberry Pi 4
+(machines.py). Versions are found by apt; the newest one with image and headers is taken. Everything
+lands in out/cache/vm and is used from there afterwards, without network.
 """
 
 from __future__ import annotations
@@ -23,10 +23,13 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from keepon.errors import ConfigError, EnvironmentProblemError
-from keepon.vm import machines, newc, packages, source
+from keepon.vm import buildtools, machines, newc, packages, source
 from keepon.vm.paths import cache_folder, find_program, only_one, run_host
 
-FAMILIES = ("6.1", "6.12")
+LOCAL_FAMILIES = ("6.1", "6.12")
+FAMILIES = (*LOCAL_FAMILIES, packages.NEWEST)
+# What is prepared for tests, and what those run on that take `offered_families()` as it is.
+TESTED_FAMILIES = LOCAL_FAMILIES
 SUFFIX = {"cloud": "-cloud-amd64", "amd64": "-amd64", "rt": "-rt-amd64", "arm64": "-arm64"}
 FLAVOURS = (*SUFFIX, *source.FLAVOURS)
 LAYOUT = 3  # of a kernel's folder in the cache; a new number makes all of them anew
@@ -216,11 +219,17 @@ def version_key(version: str) -> list[int]:
     return [int(number) for number in re.findall(r"\d+", version)]
 
 
+def is_later(family: str) -> bool:
+    """Whether it is the number of a family later than those of this machine's Debian."""
+    return bool(re.fullmatch(r"\d+\.\d+", family)) and version_key(family) > [6, 12]
+
+
 def newest_version(package_names: list[str], family: str, flavour: str) -> str | None:
     """Newest kernel version of a family and flavour that has both image and headers among
     `package_names`.
     """
-    number = re.escape(family) + r"\.[0-9.]+(?:-[0-9]+)?(?:\+[a-z0-9.~]+)?"
+    minor = r"[0-9]+\.[0-9]+" if family == packages.NEWEST else re.escape(family)
+    number = minor + r"\.[0-9.]+(?:-[0-9]+)?(?:\+[a-z0-9.~]+)?"
     found: dict[str, set[str]] = {"image": set(), "headers": set()}
     for name in package_names:
         match = re.fullmatch(rf"linux-(image|headers)-({number}{re.escape(SUFFIX[flavour])})", name)
@@ -229,17 +238,23 @@ def newest_version(package_names: list[str], family: str, flavour: str) -> str |
     return max(found["image"] & found["headers"], key=version_key, default=None)
 
 
-def header_packages(version: str, architecture: str | None = None) -> list[str]:
+def needed_packages(name: str, pattern: str, lists: str | None) -> list[str]:
+    """Those that package `name` depends on and whose names match."""
+    depends = run_host([find_program("apt-cache"), *packages.apt_options(lists), "depends", name])
+    return re.findall(rf"^ *\|?Depends: ({pattern})$", depends, re.MULTILINE)
+
+
+def image_packages(version: str, lists: str | None) -> list[str]:
+    """The image package, and those that hold its parts since 6.19."""
+    name = f"linux-image-{version}"
+    parts = rf"linux-(?:base|binary|modules)-{re.escape(version)}"
+    return [name, *needed_packages(name, parts, lists)]
+
+
+def header_packages(version: str, lists: str | None = None) -> list[str]:
     """The header package and those it takes its sources and build programs from."""
     name = f"linux-headers-{version}"
-    depends = run_host(
-        [find_program("apt-cache"), *packages.apt_options(architecture), "depends", name]
-    )
-    needed = re.findall(
-        r"^ *\|?Depends: (linux-kbuild-\S+|linux-headers-\S+-common(?:-rt)?)$",
-        depends,
-        re.MULTILINE,
-    )
+    needed = needed_packages(name, r"linux-kbuild-\S+|linux-headers-\S+-common(?:-rt)?", lists)
     if len(needed) < 2:
         raise EnvironmentProblemError(
             f"package {name} names no linux-kbuild and linux-headers-common: run apt-get update"
@@ -282,22 +297,23 @@ def from_image_package(kernel: Kernel) -> list[str]:
     The build programs beside the headers are this machine's, whatever the kernel runs on.
     """
     version, folder, machine = kernel.version, kernel.folder, kernel.machine
+    lists = lists_of(kernel.family, kernel.flavour)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".unpack-") as text:
         tree = Path(text)
-        names = [packages.unpack(f"linux-image-{version}", tree, machine.foreign)]
-        shutil.copy(tree / "boot" / f"vmlinuz-{version}", folder / "vmlinuz")
-        shutil.copy(tree / "boot" / f"config-{version}", folder / "config")
+        names = [packages.unpack(name, tree, lists) for name in image_packages(version, lists)]
+        for part in ("vmlinuz", "config"):
+            old, new = f"boot/{part}-{version}", f"usr/lib/modules/{version}/{part}"
+            shutil.copy(tree / (old if (tree / old).is_file() else new), folder / part)
         if machine.board:
             shutil.copy(
                 tree / "usr" / "lib" / f"linux-image-{version}" / machine.board, kernel.board
             )
         write_modules(folder, *collect_modules(tree, version, machine.modules))
-    for name in header_packages(version, machine.foreign):
-        names.append(
-            packages.unpack(
-                name, folder, None if name.startswith("linux-kbuild") else machine.foreign
-            )
-        )
+    for name in header_packages(version, lists):
+        programs = name.startswith("linux-kbuild")
+        names.append(packages.unpack(name, folder, None if programs and machine.foreign else lists))
+        if programs and lists == packages.NEWEST:
+            names += buildtools.bring(folder, kernel.headers, name)
     adapt_headers(folder, version)
     return names
 
@@ -361,18 +377,41 @@ def offered_version(family: str, flavour: str) -> str | None:
     """Newest version apt offers."""
     if flavour in source.FLAVOURS:
         return source.offered_version(family, flavour)
-    architecture = machines.of_flavour(flavour).foreign
-    return newest_version(
-        packages.offered_names(f"^linux-(image|headers)-{family}", architecture), family, flavour
-    )
+    names = packages.offered_names("^linux-(image|headers)-", lists_of(family, flavour))
+    return newest_version(names, family, flavour)
 
 
-def offered_families(flavour: str = "cloud") -> list[str]:
-    """The families this machine can have, cached or offered by apt: not every Debian has both."""
+def lists_of(family: str, flavour: str) -> str | None:
+    """The lists of apt that have a kernel: None if they are this machine's."""
+    return machines.of_flavour(flavour).foreign if family in LOCAL_FAMILIES else packages.NEWEST
+
+
+def later_families(flavour: str = "cloud") -> list[str]:
+    """Families later than 6.12 of which Debian has image and headers, by number; get_kernel() takes
+    them, too.
+    """
+    numbers = {
+        match[1]
+        for name in packages.offered_names("^linux-headers-", packages.NEWEST)
+        if (match := re.match(r"linux-headers-(\d+\.\d+)\.", name)) and is_later(match[1])
+    }
+    return [
+        family for family in sorted(numbers, key=version_key) if offered_version(family, flavour)
+    ]
+
+
+def offered_families(
+    flavour: str = "cloud", families: Sequence[str] = TESTED_FAMILIES
+) -> list[str]:
+    """Those of `families` this machine can have, cached or offered by apt: not every Debian has
+    all. Of the newest kernel, which any has, the archive is not asked.
+    """
     return [
         family
-        for family in FAMILIES
-        if cached_version(family, flavour) or offered_version(family, flavour)
+        for family in families
+        if family == packages.NEWEST
+        or cached_version(family, flavour)
+        or offered_version(family, flavour)
     ]
 
 
@@ -387,13 +426,13 @@ def available_version(family: str, flavour: str) -> str:
 
 
 def get_kernel(family: str = "6.1", flavour: str = "cloud", *, update: bool = False) -> Kernel:
-    """The kernel of a family ("6.1", "6.12") and flavour ("cloud", "amd64", "rt", ...), unpacked or
-    built on first use.
+    """The kernel of a family ("6.1", "6.12", "newest", and "7.2" if later_families() has it) and
+    flavour ("cloud", "amd64", "rt", ...), unpacked or built on first use.
 
     `update` looks for a newer version than the one in the cache. Raises ConfigError for unknown
     names and EnvironmentProblemError when apt cannot deliver.
     """
-    if family not in FAMILIES:
+    if family not in FAMILIES and not is_later(family):
         raise ConfigError(f"kernel family {family!r} is unknown: use one of {', '.join(FAMILIES)}")
     if flavour not in FLAVOURS:
         raise ConfigError(

@@ -112,10 +112,14 @@ def refresh_mirror(
 
 
 def complaints(output: str) -> list[str]:
-    """Warnings in the output of kbuild. The patch level of the compiler is no finding about our
-    code.
+    """Warnings in the output of kbuild. The versions of compiler and pahole are no finding about
+    our code.
     """
-    lines = [line for line in output.splitlines() if "the compiler differs" not in line]
+    lines = [
+        line
+        for line in output.splitlines()
+        if "the compiler differs" not in line and "pahole version differs" not in line
+    ]
     return [line for line in lines if "warning:" in line.lower() or line.startswith("WARNING")]
 
 

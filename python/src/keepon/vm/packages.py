@@ -2,8 +2,9 @@
 """Debian packages from whatever sources apt has on this machine: unpacked and never installed, kept
 in the cache.
 
-`architecture` is Debian's name of another one than this machine's; apt is told of it for the one
-command, with lists of its own in the cache, so that the machine's configuration stays as it is.
+`lists` names lists of their own in the cache, which apt is given for the one command, so that the
+machine's configuration stays as it is: Debian's name of another architecture than this machine's,
+or NEWEST, all that Debian has for this one.
 """
 
 from __future__ import annotations
@@ -11,42 +12,74 @@ from __future__ import annotations
 import os
 import re
 import tempfile
+import time
 from pathlib import Path
 
+from keepon.errors import EnvironmentProblemError
 from keepon.vm.paths import cache_folder, find_program, only_one, run_host
 
+NEWEST = "newest"
+NEWEST_SUITES = ("trixie", "trixie-backports", "sid")
+LISTS_S = 86400
+KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 
-def apt_options(architecture: str | None) -> list[str]:
-    """Options for apt programs; the lists of another architecture are fetched when there
-    are none.
-    """
-    if architecture is None:
+
+def newest_sources() -> str:
+    """Lines of sources.list for what is newest, from the Debian archives of this machine."""
+    found = run_host(
+        [find_program("apt-get"), "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages",
+         "Label: Debian", "Component: main"]
+    )  # fmt: skip
+    if not found:
+        raise EnvironmentProblemError(
+            "apt has no list of a Debian archive: run apt-get update, or add one to the apt sources"
+        )
+    keys = f"[signed-by={KEYRING}] " if KEYRING.is_file() else ""
+    return "".join(
+        f"deb {keys}{archive} {suite} main\n"
+        for archive in sorted(set(found.split()))
+        for suite in NEWEST_SUITES
+    )
+
+
+def apt_options(lists: str | None) -> list[str]:
+    """Options for apt programs; lists of their own are fetched when there are none of today."""
+    if lists is None:
         return []
-    folder = cache_folder() / f"apt-{architecture}"
+    folder = cache_folder() / f"apt-{lists}"
     settings = {
-        "APT::Architecture": architecture,
-        "APT::Architectures": architecture,
         "Dir::State::Lists": folder / "lists",
         "Dir::State::Status": "/dev/null",
         "Dir::Cache": folder / "cache",
+        "Dir::Cache::pkgcache": "pkgcache.bin",  # a system made of an image of Debian has none
         "APT::Sandbox::User": "root" if os.geteuid() == 0 else "",
     }
+    if lists == NEWEST:
+        settings |= {
+            "Dir::Etc::SourceList": folder / "sources.list",
+            "Dir::Etc::SourceParts": "/dev/null",
+        }
+    else:
+        settings |= {"APT::Architecture": lists, "APT::Architectures": lists}
     options = [part for name, value in settings.items() for part in ("-o", f"{name}={value}")]
     with only_one(folder):
         done = folder / ".updated"
-        if not done.is_file():
+        # An archive keeps no packages but those of its newest lists.
+        if not done.is_file() or time.time() - done.stat().st_mtime > LISTS_S:
             for name in ("lists/partial", "cache/archives/partial"):
                 (folder / name).mkdir(parents=True, exist_ok=True)
+            if lists == NEWEST:
+                (folder / "sources.list").write_text(newest_sources())
             run_host([find_program("apt-get"), "-q", *options, "update"])
             done.touch()
     return options
 
 
-def offered_names(pattern: str, architecture: str | None = None) -> list[str]:
+def offered_names(pattern: str, lists: str | None = None) -> list[str]:
     """Names of the packages apt knows that match a regular expression."""
     command: list[str | Path] = [
         find_program("apt-cache"),
-        *apt_options(architecture),
+        *apt_options(lists),
         "search",
         "--names-only",
         pattern,
@@ -54,7 +87,7 @@ def offered_names(pattern: str, architecture: str | None = None) -> list[str]:
     return [line.split()[0] for line in run_host(command).splitlines() if line]
 
 
-def dependencies(names: list[str], architecture: str) -> list[str]:
+def dependencies(names: list[str], lists: str) -> list[str]:
     """The packages `names` and all that they depend on, as far as a dependency names one
     package.
     """
@@ -64,7 +97,7 @@ def dependencies(names: list[str], architecture: str) -> list[str]:
     ]
     command: list[str | Path] = [
         find_program("apt-cache"),
-        *apt_options(architecture),
+        *apt_options(lists),
         "depends",
         "--recurse",
         *without,
@@ -73,35 +106,35 @@ def dependencies(names: list[str], architecture: str) -> list[str]:
     return sorted({line for line in run_host(command).splitlines() if re.match(r"[a-z0-9]", line)})
 
 
-def candidate(package: str, architecture: str | None = None) -> str | None:
+def candidate(package: str, lists: str | None = None) -> str | None:
     """The version apt would install; None if it knows no such package."""
-    policy = run_host([find_program("apt-cache"), *apt_options(architecture), "policy", package])
+    policy = run_host([find_program("apt-cache"), *apt_options(lists), "policy", package])
     found = re.search(r"^ *Candidate: (\S+)", policy, re.MULTILINE)
     return None if found is None or found[1] == "(none)" else found[1]
 
 
-def download(package: str, architecture: str | None = None) -> Path:
+def download(package: str, lists: str | None = None) -> Path:
     """The .deb of a package; kept in the cache."""
     folder = cache_folder() / "packages"
     folder.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder, prefix=".download-") as draft:
         run_host(
-            [find_program("apt-get"), "-q", *apt_options(architecture), "download", package],
+            [find_program("apt-get"), "-q", *apt_options(lists), "download", package],
             cwd=Path(draft),
         )
         (path,) = Path(draft).glob("*.deb")
         return path.replace(folder / path.name)
 
 
-def unpack(package: str, tree: Path, architecture: str | None = None) -> str:
+def unpack(package: str, tree: Path, lists: str | None = None) -> str:
     """Unpack a package below `tree`; its file name. Taken from the cache when it holds this very
     version.
     """
     dpkg_deb = find_program("dpkg-deb")
-    version = (candidate(package, architecture) or "").replace(":", "%3a")
+    version = (candidate(package, lists) or "").replace(":", "%3a")
     kept = sorted((cache_folder() / "packages").glob(f"{package}_{version or '*'}_*.deb"))
-    if architecture is not None:
-        kept = [path for path in kept if path.stem.rpartition("_")[2] in (architecture, "all")]
-    path = kept[-1] if kept else download(package, architecture)
+    if lists not in (None, NEWEST):
+        kept = [path for path in kept if path.stem.rpartition("_")[2] in (lists, "all")]
+    path = kept[-1] if kept else download(package, lists)
     run_host([dpkg_deb, "-x", path, tree])
     return path.name

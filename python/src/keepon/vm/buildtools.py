@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a newer Debian builds modules with, run here: its kernel's headers hold settings of its
+compiler and its build programs want its C library. All are unpacked in the kernel's folder, and
+started by that library's own loader.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from keepon.errors import EnvironmentProblemError
+from keepon.vm import packages
+
+TRIPLET = "x86_64-linux-gnu"
+# In the headers' .kernelvariables: the archive's compiler.
+COMPILER = re.compile(r"^CC = .*\$\(CROSS_COMPILE\)(gcc-(\d+))$", re.MULTILINE)
+# Of the compiler's own packages; the assembler and the linker are this machine's.
+USED = re.compile(r"(?!libbinutils)(lib|zlib|cpp-|gcc-)")
+
+
+def start_by_loader(tree: Path, program: Path) -> None:
+    """Make a program of another Debian one that runs here; `tree` has the libraries."""
+    moved = program.with_name(f"{program.name}.elf")
+    program.resolve().rename(moved)
+    program.unlink(missing_ok=True)
+    search = ":".join(str(tree / folder / TRIPLET) for folder in ("usr/lib", "lib"))
+    loader = f"{tree}/usr/lib/{TRIPLET}/ld-linux-x86-64.so.2 --library-path {search}"
+    program.write_text(f'#!/bin/sh\nexec {loader} --argv0 "$0" {moved} "$@"\n')
+    program.chmod(0o755)
+
+
+def bring(folder: Path, headers: Path, kbuild: str) -> list[str]:
+    """Add to a kernel's `folder` what the programs of package `kbuild` in it need, and the compiler
+    of `headers`; the file names of the packages.
+    """
+    variables = headers / ".kernelvariables"
+    text = variables.read_text()
+    compiler = COMPILER.search(text)
+    if compiler is None:
+        raise EnvironmentProblemError(
+            f"{variables}: no CC = ...gcc-N, headers of an unknown layout"
+        )
+    tree = folder / "tools"
+    names = [
+        packages.unpack(name, tree, packages.NEWEST)
+        for name in packages.dependencies([kbuild, compiler[1]], packages.NEWEST)
+        if USED.match(name)
+    ]
+    gcc = tree / "usr" / "bin" / f"{TRIPLET}-{compiler[1]}"
+    programs = [*(folder / "usr" / "lib" / kbuild).rglob("*.real-*"), gcc]
+    programs.append(tree / "usr" / "libexec" / "gcc" / TRIPLET / compiler[2] / "cc1")
+    for program in programs:
+        start_by_loader(tree, program)
+    variables.write_text(COMPILER.sub(f"CC = {gcc}", text))
+    return names
