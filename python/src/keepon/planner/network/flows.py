@@ -47,6 +47,8 @@ class Step:
         blocked_ps: what frames of no plan may keep it.
         preamble_ps, delay_ps: to the reference plane, and on to the other end of the cable.
         limit_ps: how long it may be kept here for windows to become consecutive.
+        exact: whether its transmission is as long as its claim, and begins when a gate by hand that
+            no other clock moves, and no frame of no plan, lets it.
         guard_ps: to be left behind a window that is longer than its frame, for the gate to close.
     """
 
@@ -63,6 +65,7 @@ class Step:
     delay_ps: int
     limit_ps: int
     guard_ps: int
+    exact: bool
 
 
 @dataclass(frozen=True)

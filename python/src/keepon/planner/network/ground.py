@@ -35,7 +35,7 @@ from keepon.model.wire import (
     wire_time_ps,
 )
 from keepon.planner import stations
-from keepon.planner.network import talkerwindows, ways
+from keepon.planner.network import behind, talkerwindows, ways
 from keepon.planner.network.blocking import Blocking
 from keepon.planner.network.flows import Flow, Hop, Placement, Step
 from keepon.planner.network.grid import on_grid, partition_slots, slot_of
@@ -347,7 +347,7 @@ class Ground:
                 if isinstance(outcome, int):
                     return outcome
                 hop, claims = outcome
-                if wait_ps is not None:
+                if wait_ps is not None and step.gated:
                     wait_ps -= hop.waits_ps
                 placement.hops.append(hop)
                 placement.claims.extend(claims)
@@ -397,6 +397,12 @@ class Ground:
             delay_ps=wire.propagation_ns * PS_PER_NS,
             limit_ps=ceil_ns(wire_time_ps(frame_bytes, wire.rate_bps)) * PS_PER_NS // EIGHTH,
             guard_ps=guard_ns(wire.rate_bps) * PS_PER_NS if ordered else 0,
+            exact=(
+                (leg.here, leg.there) in self._explicit
+                and least_ps == length_ps
+                and not blocked_ps
+                and not self.margin_ps(leg.here)
+            ),
         )
 
     def excess_ps(self, placement: Placement) -> int:
@@ -506,6 +512,7 @@ class Ground:
         """
         _, here, there = step.wire
         early_ps, late_ps = ready_ps
+        behind_ps = 0
         listed, blocked_ps = self.explicit(here, there), step.blocked_ps
         if listed is not None:
             if self._is_shut(flow, here, there):
@@ -516,6 +523,9 @@ class Ground:
             ):  # it ends within the error of the clock, and behind it the next begins
                 return max(1, 2 * self.margin_ps(here))
             early_ps, late_ps = opens[0], opens[1] + blocked_ps
+            if occupancy is not None and step.exact:
+                behind_ps = behind.wait_ps(self, flow, step, listed, (early_ps, late_ps), occupancy)
+                early_ps = late_ps if behind_ps else early_ps
         elif step.gated:
             early_ps = ceil_ns(late_ps) * PS_PER_NS
             late_ps = early_ps + 2 * step.margin_ps
@@ -536,7 +546,9 @@ class Ground:
             # It may begin at the end of its window, and the gap behind it would be in the next.
             apart_ps = guard_ns(self.topology.wires[here, there].rate_bps) * PS_PER_NS
         claim = _claim(step.wire, window, apart_ps)
-        waits_ps = 0 if given_ns is None else given_ns * PS_PER_NS
+        if step.exact and early_ps == late_ps:
+            claim = replace(claim, queue=step.queue_number)
+        waits_ps = behind_ps if given_ns is None else given_ns * PS_PER_NS
         while occupancy is not None and (shift_ps := occupancy.shift_ps(claim.moved(waits_ps))):
             if shift_ps == NEVER:
                 return NEVER

@@ -17,6 +17,7 @@ from keepon.model.plan import Plan, PlannedStream, PlannedWindow
 from keepon.model.scenario import KeeponOptions, Scenario, Station
 from keepon.model.topology import Topology
 from keepon.model.wire import PS_PER_NS, ceil_ns
+from keepon.planner.network.behind import loose
 from keepon.planner.network.flows import Flow, Placement
 from keepon.planner.network.grid import on_grid
 from keepon.planner.network.ground import Ground
@@ -121,6 +122,8 @@ def kept(ground: Ground, plan: Plan) -> dict[int, list[Placement]]:
         for placement in placements:
             occupancy.add(flow.number, placement.claims)
         placed[flow.number] = placements
+    for number in loose(ground, dict(placed), occupancy):
+        raise _changed(ground, ground.flows[number], "waits at a gate for frames that are gone now")
     return placed
 
 

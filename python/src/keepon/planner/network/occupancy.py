@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 Resource = tuple[str, ...]
 NEVER = -1
 ALONE = -1  # group of claims that meet every other
+UNSURE = -1
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,8 @@ class Claim:
     """One claim, times in ps: spans [start, end) and [start_2, end_2), repeated every period.
 
     Claims of one `group` (not ALONE) do not meet. A `modulus` other than 0 makes both repeat at
-    least so often.
+    least so often. `queue`: of a frame that surely has a wire for all of the claim, behind a gate
+    list by hand; else UNSURE.
     """
 
     resource: Resource
@@ -41,6 +43,7 @@ class Claim:
     period_ps: int
     group: int = ALONE
     modulus_ps: int = 0
+    queue: int = UNSURE
 
     @property
     def over_ps(self) -> int:
@@ -57,11 +60,11 @@ class Claim:
         return Claim(
             self.resource, self.start_ps + by_ps, self.end_ps + by_ps, self.start_2_ps + by_ps,
             self.end_2_ps + by_ps,
-            self.period_ps, self.group, self.modulus_ps,
+            self.period_ps, self.group, self.modulus_ps, self.queue,
         )  # fmt: skip
 
 
-_COLUMNS = 6  # start, end, start_2, end_2, period, group
+_COLUMNS = 7  # start, end, start_2, end_2, period, group, queue
 
 
 class _Table:
@@ -78,7 +81,7 @@ class _Table:
             self.rows = np.concatenate([self.rows, np.zeros_like(self.rows)], axis=1)
         self.rows[:, count] = (
             claim.start_ps, claim.end_ps, claim.start_2_ps, claim.end_2_ps, claim.period_ps,
-            claim.group,
+            claim.group, claim.queue,
         )  # fmt: skip
         self.owners.append(owner)
         self._common.clear()
@@ -203,6 +206,21 @@ class Occupancy:
         if ((room < 0) & meets).any():
             return NEVER
         return int((common - behind)[meets].max())
+
+    def busy_until_ps(self, wire: Resource, at_ps: int, period_ps: int, queue: int) -> int | None:
+        """When a frame has left the wire that surely has it at an instant of every period, and goes
+        before one of `queue` that is there; None: there is none. What begins just then goes before
+        lower queues; of its own queue, isolation sees to the order.
+        """
+        table = self._tables.get(wire)
+        if table is None or not table.owners:
+            return None
+        rows = table.rows[:, : len(table.owners)]
+        since_ps = (at_ps - rows[0]) % rows[4]
+        left_ps = rows[1] - rows[0] - since_ps
+        before = (left_ps > 0) & (rows[6] != UNSURE) & (period_ps % rows[4] == 0)
+        before &= (since_ps > 0) | (rows[6] >= queue)
+        return at_ps + int(left_ps[before].max()) if before.any() else None
 
     def obstacles(self, claims: list[Claim]) -> Obstacles:
         """What claims that move together must not meet."""

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 
 from keepon.model.scenario import Stream
 from keepon.model.wire import PS_PER_NS
+from keepon.planner.network.behind import loose
 from keepon.planner.network.flows import Flow, Placement, moved, spread_ps
 from keepon.planner.network.grid import on_grid
 from keepon.planner.network.ground import Ground
@@ -291,6 +292,7 @@ class Search:
             self._times_out[owner] = self._times_out.get(owner, 0) + 1
             self.take(owner)
         self.put([placement])
+        met |= set(loose(self.ground, self.placed, self.occupancy))
         return sorted((self.ground.flows[owner] for owner in met), key=_urgency)
 
     def _holds_alone(self, placement: Placement) -> bool:
