@@ -70,7 +70,7 @@ bool kpn_check_slot(struct check *check)
 		    check, "slot_bytes", slot_bytes, range,
 		    "a slot holds one frame the backend sends unpadded; choose such a length, FCS included",
 		    now,
-		    "a slot of this length cannot be trimmed both ways; change it, trim reserved slots only or use paper mode"))
+		    "a slot of this length cannot be trimmed both ways; choose one that can, or use paper mode"))
 		return false;
 	now.min = slots_for_polls(check, now);
 	if (now.min <= now.max && slot_bytes >= now.min)

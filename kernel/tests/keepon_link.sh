@@ -24,6 +24,8 @@ rejected "queues chosen" "one queue per traffic class" ip link add link sim0 nam
 rejected "MTU beyond the slot" "mtu 1500 is not within 68 to 1196" ip link add link sim0 name rt0 mtu 1500 type keepon
 rejected "another address" "are one station" ip link add link sim0 name rt0 address 02:00:00:00:00:09 type keepon
 rejected "slot too long" "slot_bytes 5000 \(allowed: [0-9]+ to [0-9]+\)" ip link add link sim0 name rt0 type keepon slot_bytes 5000
+rejected "no slot that can be made longer" "slot_bytes 1522 \(allowed: 65 to 1521\): .* trimmed both ways; choose one that can, or use paper mode" \
+	ip link add link sim0 name rt0 type keepon slot_bytes 1522
 rejected "ring beyond limits" "ring_slots 9999" ip link add link sim0 name rt0 type keepon ring 9999
 rejected "CPU that is not there" "poll_cpu 7 is not within" ip link add link sim0 name rt0 type keepon poll thread poll_cpu 7
 rejected "priority" "poll_fifo 100" ip link add link sim0 name rt0 type keepon poll_fifo 100
@@ -47,6 +49,11 @@ run "another byte less" ip link set rt0 type keepon slot_bytes 1316
 is "$_output" "" "but not again"
 refuse "for it is without" ip addr add 2001:db8::1/64 dev rt0
 run "slots too short for IPv4" ip link set rt0 type keepon slot_bytes 80
+run "the longest of those" ip link set rt0 type keepon slot_bytes 101
+is "$(cat /sys/class/net/rt0/mtu)" 67 "are too short for IPv4, too"
+run "a byte more" ip link set rt0 type keepon slot_bytes 102
+is "$(cat /sys/class/net/rt0/mtu)" 68 "the least MTU of IPv4"
+run "too short again" ip link set rt0 type keepon slot_bytes 80
 told="^Warning: mtu 46 is below 68, so rt0 is without IPv4 and IPv6;"
 like "$_output" "$told slot_bytes 10[0-9] or more have room for it" "is told, too"
 short=$(echo "$_output" | sed -n 's/.*slot_bytes \([0-9]*\) or more.*/\1/p')
