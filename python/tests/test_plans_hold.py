@@ -240,7 +240,8 @@ def test_a_base_time_of_today_counts_by_its_phase_and_is_exported_as_it_is() -> 
         streams[base_ns] = plan["streams"]
     today, early, last, first = streams.values()
     assert (today, last) == (early, first)
-    assert today["F1"]["windows"][0]["open_ps"] == 789_987_000
+    # of the 100 us in which the gate is open
+    assert 0 <= today["F1"]["windows"][0]["open_ps"] - 789_987_000 < 100_000_000
 
 
 def test_a_gate_list_that_never_opens_is_infeasible() -> None:
