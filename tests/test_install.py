@@ -5,6 +5,7 @@ own environment takes minutes and is part of test_packages.py.
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from keepon import __version__
+from keepon.linux import kernels
 from keepon.vm.paths import checkout_root
 
 ROOT = checkout_root()
@@ -90,6 +92,41 @@ def test_the_tree_for_dkms_has_what_every_module_is_made_of(tmp_path: Path) -> N
     named = set(re.findall(r"-I\$\(KEEPON_ROOT\)/(\S+)", included)) - {"kernel/keepon"}
     assert "kernel/nics/common" in named
     assert [name for name in sorted(named) if not (tree / name).is_dir()] == []
+
+
+@pytest.mark.parametrize(
+    ("kernel", "known"),
+    [
+        ("", True), ("6.0.19-amd64", False), ("6.1.0-56-cloud-amd64", True),
+        ("6.12.117+deb13-rt-amd64", True), ("7.3.4+deb13-amd64", True), ("7.10.0-amd64", False),
+        ("7.4.0-rc1", False), ("10.0.0-amd64", False),
+    ],
+)  # fmt: skip
+def test_dkms_leaves_kernels_alone_that_are_not_known(
+    tmp_path: Path, kernel: str, known: bool
+) -> None:
+    """Read as dkms reads it, and, without a kernel, as the script of a package does; dkms 3.0 asks
+    for AUTOINSTALL in a function whose own kernelver is empty.
+    """
+    assert install("--destdir", tmp_path, "--no-manifest", "modules").returncode == 0
+    (settings,) = tmp_path.glob("usr/local/src/keepon-*/dkms.conf")
+    shown = f'. {settings}; echo "$AUTOINSTALL $BUILD_EXCLUSIVE_KERNEL"'
+    hidden = f"source_it() {{ {shown}; }}; read_it() {{ local kernelver=; source_it; }}; read_it"
+    for reading in (shown, hidden):
+        done = subprocess.run(
+            ["bash", "-c", reading], env={"PATH": os.environ["PATH"], "kernelver": kernel,
+            "kernel_source_dir": ""}, capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        assert done.stdout.strip() == ("yes" if known else "^$")
+        sentence = f"keepon: no modules for kernel {kernel}, as this version knows 6.1 to 7.3; "
+        assert done.stderr.startswith(sentence) if not known else done.stderr == ""
+    assert kernels.known(kernel or kernels.LAST) == known
+
+
+def test_the_known_kernels_stand_where_people_look() -> None:
+    said = f"{kernels.FIRST} to {kernels.LAST}"
+    for name in ("docs/install.md", "kernel/include/keepon_compat.h"):
+        assert said in (ROOT / name).read_text(), name
 
 
 def test_units_start_the_command_that_was_installed(tmp_path: Path) -> None:

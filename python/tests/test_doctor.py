@@ -32,6 +32,7 @@ from doctor_trees import (
 )
 from jsonschema import Draft202012Validator
 from keepon.errors import ConfigError
+from keepon.linux import kernels
 from keepon.linux.doctor import command, modules
 from keepon.linux.doctor.asked import Clock
 from keepon.linux.doctor.checks import EXIT_CODES, Check, worst
@@ -274,6 +275,20 @@ def test_each_state_of_a_check(
     assert found in check.found
     assert remedy in check.remedy
     assert bool(remedy) == bool(check.remedy)
+
+
+def test_for_a_kernel_that_is_not_known_nothing_is_built(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    not_installed(machine)
+    monkeypatch.setattr(kernels, "LAST", "6.0")
+    monkeypatch.setattr(kernels, "FIRST", "5.10")
+    checks = examined(machine)
+    assert (checks["keepon"].state, checks["keepon_gem"].state) == ("problem", "note")
+    for name in ("keepon", "keepon_gem"):
+        assert "this version of Keepon knows kernels 5.10 to 6.0" in checks[name].found
+        assert checks[name].remedy == ""
+    assert "but for 6.1.0-55-amd64" in checks["keepon"].found
 
 
 ORIGINS: list[tuple[Change, bool, str]] = [

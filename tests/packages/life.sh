@@ -141,7 +141,23 @@ examine
 like "$(found keepon)" "why dkms could not build it is in /var/lib/dkms/keepon/$OLD/build/make.log" "doctor says where to read why"
 is "$(remedy keepon)" "dkms autoinstall -k $RUNNING" "and the command that builds them again"
 mended keepon
-run "as repeating it does" dpkg-reconfigure keepon-dkms
+
+# --- a kernel that this version does not know
+mkdir -p /lib/modules/99.0.0/build/include
+touch /lib/modules/99.0.0/build/Makefile /lib/modules/99.0.0/modules.dep
+run "apt configures the headers of an unknown kernel" /etc/kernel/header_postinst.d/dkms 99.0.0
+running 99.0.0
+told=$(dpkg-reconfigure keepon-dkms 2>&1)
+like "$told" "^keepon: no modules for kernel 99.0.0, as this version knows" "one sentence says why there are no modules"
+is "$(echo "$told" | grep -c "do not build")" 0 "and none that a build has failed" || echo "$told"
+run "and the package is configured" dpkg-query -W keepon-dkms
+examine
+like "$(found keepon)" "this version of Keepon knows kernels" "doctor says it, too"
+is "$(remedy keepon)" "" "and tells nobody to build"
+rm -r /lib/modules/99.0.0
+running "$RUNNING"
+
+run "repeating it builds again" dpkg-reconfigure keepon-dkms
 is "$(modinfo -k "$RUNNING" -F version keepon)" "$OLD" "the modules are there again"
 
 # --- upgrade

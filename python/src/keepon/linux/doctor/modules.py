@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from keepon.errors import shell_word
+from keepon.linux import kernels
 from keepon.linux.doctor import schedulers
 from keepon.linux.doctor.checks import NOTE, OK, PROBLEM, UNKNOWN, Answer, Named
 from keepon.linux.doctor.tree import Tree, unpacked
@@ -148,6 +149,12 @@ def _absent(tree: Tree, name: str) -> Answer:
     found = f"it is not there for the running kernel {tree.release}"
     if others:
         found += f", but for {', '.join(others)}"
+    if not kernels.known(tree.release):
+        found += (
+            f"; this version of Keepon knows kernels {kernels.FIRST} to {kernels.LAST}: install a"
+            " newer one, or start another kernel"
+        )
+        return Answer(PROBLEM if name in NEEDED else NOTE, found)
     config = tree.config() if name in NEEDS_MII else None
     if config is not None and config.get("MII") not in ("y", "m"):
         found += ", which has no MII library: no driver of a card can be built for it"
