@@ -15,8 +15,8 @@ from keepon.vm import packages
 TRIPLET = "x86_64-linux-gnu"
 # In the headers' .kernelvariables: the archive's compiler.
 COMPILER = re.compile(r"^CC = .*\$\(CROSS_COMPILE\)(gcc-(\d+))$", re.MULTILINE)
-# Of the compiler's own packages; the assembler and the linker are this machine's.
-USED = re.compile(r"(?!libbinutils)(lib|zlib|cpp-|gcc-)")
+# Of the packages these need; the linker is this machine's.
+USED = re.compile(r"lib|zlib|cpp-|gcc-|binutils-")
 
 
 def start_by_loader(tree: Path, program: Path) -> None:
@@ -47,9 +47,12 @@ def bring(folder: Path, headers: Path, kbuild: str) -> list[str]:
         for name in packages.dependencies([kbuild, compiler[1]], packages.NEWEST)
         if USED.match(name)
     ]
-    gcc = tree / "usr" / "bin" / f"{TRIPLET}-{compiler[1]}"
-    programs = [*(folder / "usr" / "lib" / kbuild).rglob("*.real-*"), gcc]
-    programs.append(tree / "usr" / "libexec" / "gcc" / TRIPLET / compiler[2] / "cc1")
+    gcc, assembler = (tree / "usr" / "bin" / f"{TRIPLET}-{name}" for name in (compiler[1], "as"))
+    inner = tree / "usr" / "libexec" / "gcc" / TRIPLET / compiler[2]
+    programs = [
+        *(folder / "usr" / "lib" / kbuild).rglob("*.real-*"), gcc, assembler, inner / "cc1"
+    ]  # fmt: skip
+    (inner / "as").symlink_to(assembler)  # this machine's does not read all that the compiler writes
     for program in programs:
         start_by_loader(tree, program)
     variables.write_text(COMPILER.sub(f"CC = {gcc}", text))
