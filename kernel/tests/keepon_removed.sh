@@ -18,7 +18,7 @@ for round in 1 2 3; do
 	echo >$trace/trace
 	# shellcheck disable=SC2086 # a list
 	phc_ctl -- "$clock" $steps >/dev/null 2>&1 &
-	sleep 0.2
+	wait_until 2 grep -q 'function settle' $trace/trace
 	run "round $round: deleted" ip link del rt0
 	wait
 	set -- $(awk '/ gone: / { gone = 1 } /function settle/ { if (gone) late++; else early++ }
