@@ -41,6 +41,10 @@ while read -r name ports; do
 		ip -n "$name-peers" link set "$far" up
 	done
 	tc -n "$name" qdisc add dev swp0 root handle 7: pfifo # somebody's own
+	for entry in $ports; do # and what has classes, which taprio cannot simply take the place of
+		[ "${entry#*:}" = swp0 ] || tc -n "$name" qdisc add dev "${entry#*:}" root handle 8: mqprio \
+			num_tc 2 map 0 1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 queues 4@0 4@4 hw 0
+	done
 	if bridge; then
 		echo taken >>"/out/$name.result"
 	else
@@ -54,6 +58,7 @@ while read -r name ports; do
 		echo refused >>"/out/$name.result"
 	fi
 	tc -n "$name" qdisc show >"/out/$name.qdiscs"
+	ip netns exec "$name" grep . /sys/class/net/swp*/queues/tx-1/traffic_class >"/out/$name.classes"
 	settings >"/out/$name.then"
 	for pid in /run/*.pid; do
 		[ ! -e "$pid" ] || kill "$(cat "$pid")"

@@ -353,6 +353,8 @@ def test_tc_takes_the_gates_of_exported_bridges(family: str) -> None:
             continue
         assert "offload needs a switch whose driver has it" in said
         assert by_timers == "taken", said
+        classes = result.files[f"{name}.classes"].decode()
+        assert all(f"/{port.name}/queues/tx-1/traffic_class:1\n" in classes for port in ports)
         for port in ports:
             own = shown.partition(f"qdisc taprio 100: dev {port.name} ")[2].partition("qdisc ")[0]
             entries = re.findall(r"index \d+ cmd S gatemask (0|0x[0-9a-f]+) interval (\d+)", own)

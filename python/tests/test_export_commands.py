@@ -414,6 +414,17 @@ def test_a_message_of_tc_holds_so_many_entries_and_no_more() -> None:
     assert 'stop "bridge sw-cell, port swp0' in commands.export(ROBOTS).files["sw-cell.sh"]
 
 
+def test_a_root_with_classes_goes_before_another_is_set(habitat: Planned) -> None:
+    """Linux would take the classes of both; a root without classes stays until it is replaced."""
+    for text in commands.export(habitat).files.values():
+        lines = text.splitlines()
+        roots = [
+            at for at, line in enumerate(lines) if re.match(r"tc qdisc \S+ dev \S+ .*root", line)
+        ]
+        assert all(lines[at - 1] == f"cleared {lines[at].split()[4]}" for at in roots)
+        assert bool(roots) == ("cleared() {" in text and "\ncleared " in text)
+
+
 def test_launch_times_have_room_in_their_queue_behind_the_first_frame(habitat: Planned) -> None:
     made = commands.export(habitat)
     files = made.files

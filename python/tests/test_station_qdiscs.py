@@ -15,6 +15,8 @@ import pytest
 from helpers import ROOT, TWO_STATIONS
 from keepon.cli import session
 from keepon.errors import ConfigError
+from keepon.export import commands as export_commands
+from keepon.export.exported import Planned
 from keepon.linux.planned import Guest, queue_commands
 from keepon.model import loading, published
 from keepon.model.qdiscs import reader, scenarios, stations
@@ -364,6 +366,16 @@ def test_a_keepon_driver_needs_frames_before_their_time_and_gets_them_without_et
             session.planned(scenario)
     else:
         assert session.planned(scenario)["status"] == "feasible"
+
+
+def test_exports_say_that_nothing_gives_gates_of_software_again() -> None:
+    launchtime = 'driver = "launchtime"\nhost = {'
+    text = in_software((launchtime, launchtime.replace("launchtime", "standard")))
+    bare = re.sub(r"(?m)^tc qdisc replace dev enp2s0 parent 100:.*\\\n.*\n", "", text)
+    for commands, said in ((bare, True), (TEXT, False)):
+        scenario = loading.parse(commands, "three.toml")
+        files = export_commands.export(Planned(scenario, session.planned(scenario))).files
+        assert ("let a hook of your network manager do it" in files["talker.sh"]) == said
 
 
 def test_gates_that_linux_would_stop_are_refused_where_the_device_is_up() -> None:

@@ -50,10 +50,9 @@ def taprio(port: Port) -> Iterator[str]:
     levels = [*port.classes, *[port.classes[0]] * (PRIORITIES - len(port.classes))]
     base_ns, entries = joined(port)
     yield f"# towards {port.peer}: {len(entries)} entries, {port.cycle_ns} ns"
-    # Linux gives no other root its classes where one with classes stands.
-    yield f"tc qdisc del dev {port.name} root 2> /dev/null || :"
+    yield f"cleared {port.name}"
     yield (
-        f"tc qdisc add dev {port.name} parent root handle 100 taprio num_tc {port.queues}"
+        f"tc qdisc replace dev {port.name} parent root handle 100 taprio num_tc {port.queues}"
         f" \\\n\tmap {' '.join(map(str, levels))} \\\n\tqueues"
         f" {' '.join(f'1@{queue}' for queue in range(port.queues))} \\\n\tbase-time"
         f" {base_ns} cycle-time {port.cycle_ns} \\\n"
@@ -120,8 +119,10 @@ def _bridge(planned: Planned, name: str, ports: list[Port]) -> str:
     if ports:
         lines += [
             "# taprio takes the lengths of entries by the rate of the link: it must be up.",
-            "# Gates of the CPU's timers (GATES) let nothing pass once the link was down: run this"
-            " again then.",
+            "# Gates of the CPU's timers (GATES) stop for good when the link goes down; nothing"
+            " here gives",
+            "# them again when it comes back: let a hook of your network manager do it by the tc"
+            " commands below.",
         ]
     for gated in ports:
         lines += [*taprio(gated), shell.queues_set(gated.name)]

@@ -70,6 +70,15 @@ linked() {{
 }}
 """
 
+_CLEARED = """
+# cleared DEVICE: a root with classes takes them away as it goes, those of its successor, too.
+cleared() {
+	case $(tc qdisc show dev "$1") in
+	*"qdisc mqprio"* | *"qdisc taprio"*) tc qdisc del dev "$1" root ;;
+	esac
+}
+"""
+
 _UNDO = """
 finished=
 pids=
@@ -171,7 +180,7 @@ def helpers(made: Iterable[str]) -> str:
     queues, programs, and the devices `made`, the last one first.
     """
     undo = [f"ip link del {device} 2> /dev/null" for device in reversed(list(made))]
-    return _SWITCH_OFF + _LINKED + _UNDO % "\n\t".join(undo or [":"])
+    return _SWITCH_OFF + _LINKED + _CLEARED + _UNDO % "\n\t".join(undo or [":"])
 
 
 def made(found: Iterable[Step]) -> Iterator[str]:
@@ -214,6 +223,7 @@ def lines(step: Step) -> Iterator[str]:
         case steps.Linked(device, rate_mbps):
             yield f"linked {device} {rate_mbps}"
         case steps.RootQueues(device):
+            yield f"cleared {device}"
             yield command(step)
             yield queues_set(device)
         case steps.QueueBytes(count_bytes=count_bytes):

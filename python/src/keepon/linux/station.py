@@ -18,7 +18,7 @@ from keepon.linux.planned import Guest, link_options, queue_commands
 from keepon.linux.queues import TOS
 from keepon.linux.taken import IPV4_MTU_MIN, IPV6_MTU_MIN
 from keepon.model.hosts import etf_delta_ns
-from keepon.model.qdiscs.stations import check_put_to_up
+from keepon.model.qdiscs.stations import by_timers, check_put_to_up, tree_of
 from keepon.model.scenario import Station
 from keepon.model.topology import Topology
 
@@ -161,6 +161,10 @@ def _queues(machine: Machine, station: Station) -> Iterator[Step]:
         slots = machine.plan["stations"][station.name]["allowed"]
         if not any(mask >> queues.best_effort & 1 for mask in slots):
             yield Told("The plan has no slots for everything else: it is dropped.")
+    tree = tree_of(station)
+    if tree is not None and by_timers(tree):
+        yield Told("Gates of the CPU's timers stop for good when the link goes down; nothing here")
+        yield Told("gives them again when it comes back: let a hook of your network manager do it.")
     device = machine.device(station.name)
     root, *leaves = (tuple(shlex.split(line)) for line in commands)
     yield steps.RootQueues(device, root)

@@ -91,15 +91,21 @@ def _etfs(tree: Tree) -> list[Etf]:
     return [qdisc for qdisc in _all(tree) if isinstance(qdisc, Etf)]
 
 
+def by_timers(tree: Tree) -> bool:
+    """Whether timers of the CPU are the gates: taprio in software. Linux ends the timer when the
+    link goes, and no gate opens any more before the schedule is given again (dev_deactivate(),
+    taprio_reset(); seen on 6.1 and 6.12).
+    """
+    root = tree.root
+    return isinstance(root, Taprio) and not root.txtime_assist and not root.full_offload
+
+
 def stops_if_up(tree: Tree) -> bool:
     """Whether Linux stops the gates if the qdiscs are put to a device that is up: to put one into a
     class of taprio in software resets the device's qdiscs, which ends taprio's timer
     (taprio_graft(), taprio_reset(); seen on 6.1 and 6.12).
     """
-    root = tree.root
-    if not isinstance(root, Taprio) or root.txtime_assist or root.full_offload:
-        return False
-    return bool(tree.leaves)
+    return by_timers(tree) and bool(tree.leaves)
 
 
 def check_put_to_up(where: str, station: Station) -> None:
