@@ -131,6 +131,13 @@ REFUSED: list[tuple[str, str, bool]] = [
     (ETF + "delta 5 clockid CLOCK_MONOTONIC", "etf takes no clock but CLOCK_TAI", False),
     (ETF + "delta much clockid CLOCK_TAI", "much: delta must be a whole number", True),
     (ETF + "latency 5 clockid CLOCK_TAI", "latency: etf has no such option", True),
+    (ETF + "clockid CLOCK_TAI", "etf: etf hands frames on within delta of their times", False),
+    (ETF + "delta 0 skip_sock_check clockid CLOCK_TAI", "0: etf hands frames on within", False),
+    (LISTING_2 + "tc qdisc del dev eth0 parent 1:1\n"
+     "tc qdisc add dev eth0 parent 1:1 handle 5: etf offload delta 5 clockid CLOCK_TAI\n"
+     "tc qdisc replace dev eth0 parent 1:1 handle 6: etf offload delta 5 clockid CLOCK_TAI",
+     "etf: the qdisc that stands would take the offload away; delete it first: tc qdisc del dev"
+     " eth0 parent 1:1", False),
     ("tc qdisc add dev e root cbs idleslope 1 burst 3", "burst: cbs has no such option", True),
     (GUARD + "mtu 63", "63: mtu must be 0, or a whole number from 64 to 65535 bytes", False),
     (GUARD + "mtu 1", "1: mtu must be 0, or a whole number from 64", False),
@@ -216,7 +223,8 @@ def test_what_the_machine_cannot_do_is_refused(text: str, sentence: str) -> None
 numbers = st.integers(0, 2**31 - 1)
 fifos = st.builds(Fifo, st.sampled_from(["pfifo", "bfifo"]), st.integers(0, 10**6))
 leaves = st.one_of(
-    st.builds(Etf, st.just("CLOCK_TAI"), numbers, st.booleans(), st.booleans(), st.booleans()),
+    st.builds(Etf, st.just("CLOCK_TAI"), st.integers(1, 2**31 - 1), st.booleans(), st.booleans(),
+              st.booleans()),
     st.builds(Cbs, numbers, st.integers(-(2**31 - 1), 0), numbers, st.integers(-9999, 0),
               st.booleans()),
     st.builds(Guard, st.just(0) | st.integers(64, 65_535), st.integers(0, 10**9),

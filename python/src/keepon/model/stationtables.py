@@ -224,7 +224,7 @@ class Station(Table):
     within 1 ppm of the rate stated. Must be 0 for target vm."""
     etf_delta_ns: Annotated[
         int | Auto,
-        Whole(0, SECOND_NS, words=("auto",), remedy=POSITIVE),
+        Whole(1, SECOND_NS, words=("auto",), remedy=POSITIVE),
     ] = "auto"
     """How many ns before its txtime ETF hands a frame on, where there is ETF (`release`). "auto":
     150000 for every driver; published in front of keepon (keepon.artifact_ex1), chosen for the

@@ -148,6 +148,11 @@ def etf(name: Word, words: Words) -> Etf:
                 )
     if not found.clockid:
         raise name.refuse("needs a clock; add clockid CLOCK_TAI")
+    if not found.delta_ns and not found.deadline_mode:
+        raise delta.refuse(
+            "etf hands frames on within delta of their times and drops all others, so that none"
+            " leaves without delta; write delta with what the host takes, such as delta 300000"
+        )
     most_ns = words.limits.horizon_ns
     if found.offload and most_ns is not None and found.delta_ns > most_ns:
         raise delta.refuse(

@@ -220,8 +220,8 @@ def _is_changed(
         handle: what the command names; 0: none.
 
     Raises:
-        ConfigError: Linux refuses it, or the device would have no classes behind it: the old root
-            takes them with it when it goes (kernel/tests/qdisc_sequences.txt).
+        ConfigError: Linux refuses it, or the old qdisc would take classes or offload away as it
+            goes, after the new one has set them up (kernel/tests/qdisc_sequences.txt).
     """
     old = stands.qdisc
     if old is None:
@@ -240,4 +240,6 @@ def _is_changed(
         raise kind.refuse(f"handle {handle:x}: is that of another kind of qdisc; {remedy}")
     if isinstance(old, Mqprio | Taprio) and isinstance(new, Mqprio | Taprio):
         raise kind.refuse(f"the root that stands would take the device's classes away; {remedy}")
+    if type(old) is type(new) and getattr(old, "offload", False) and getattr(new, "offload", False):
+        raise kind.refuse(f"the qdisc that stands would take the offload away; {remedy}")
     return False
