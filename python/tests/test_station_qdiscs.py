@@ -378,6 +378,19 @@ def test_exports_say_that_nothing_gives_gates_of_software_again() -> None:
         assert ("let a hook of your network manager do it" in files["talker.sh"]) == said
 
 
+FAULT = '[[fault]]\nat_s = 0.1\nkind = "KIND"\nnode = "NODE"\nvalue_ns = 1_000_000\n'
+
+
+@pytest.mark.parametrize("node", ["talker", "listener"])
+def test_gates_of_software_do_not_open_once_the_link_was_down(node: str) -> None:
+    """Seen on 6.1 and 6.12: of 20 frames of a class that has windows none leaves then."""
+    fault = FAULT.replace("NODE", node)
+    with pytest.raises(ConfigError, match=r"once the link was down, as by fault\[0\]; take flags"):
+        loading.parse(in_software() + fault.replace("KIND", "link-down"), "three.toml")
+    loading.parse(in_software() + fault.replace("KIND", "wire-pause"), "three.toml")
+    loading.parse(TEXT + fault.replace("KIND", "link-down"), "three.toml")
+
+
 def test_gates_that_linux_would_stop_are_refused_where_the_device_is_up() -> None:
     """A qdisc in a class of taprio in software; on target vm the device is down then."""
     scenario = loading.parse(in_software(), "three.toml")

@@ -37,8 +37,8 @@ EXIT_CODES: dict[OutcomeName, int] = {
 QDISC_REMEDIES = {
     "not_allowed": "the gates of its talker's qdisc are shut for its class at its time: give it the"
     " tc or the offset_ns of a window",
-    "invalid": "etf refuses a time before one that it has handed on: give streams of the talker the"
-    " same advance_ns",
+    "invalid": "etf refuses a time before one that it has handed on, or one that has passed when"
+    " the frame comes: give streams of the talker the same advance_ns, or a longer one",
 }
 """What verdicts on frames say that go through qdiscs of the talker, and what helps."""
 LATEST = ("delay_ns", "deadline_ns")

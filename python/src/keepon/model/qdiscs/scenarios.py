@@ -12,6 +12,7 @@ from keepon.model.qdiscs.options import Limits
 from keepon.model.qdiscs.tree import Etf, Guard, Taprio, Tree
 from keepon.model.scenario import Scenario
 from keepon.model.stationtables import Station
+from keepon.model.topology import Topology
 from keepon.model.wire import ceil_ns, preamble_time_ps
 
 HORIZON_NS = 500_000_000
@@ -88,6 +89,7 @@ def check(scenario: Scenario, source: str) -> None:
         tree = _read(where, scenario, station, station.qdisc)
         _check_station(where, station, tree)
         _check_classes(where, scenario, station, tree)
+        _check_faults(where, scenario, station, tree)
 
 
 def _check_station(where: str, station: Station, tree: Tree) -> None:
@@ -126,6 +128,20 @@ def _check_classes(where: str, scenario: Scenario, station: Station, tree: Tree)
             raise ConfigError(
                 f"{where}: class {tc} is open in no window, and {kind} {name} is in it, none of"
                 " which would ever leave; open the class in one, or use another"
+            )
+
+
+def _check_faults(where: str, scenario: Scenario, station: Station, tree: Tree) -> None:
+    if not stations.by_timers(tree):
+        return
+    topology = Topology(scenario)
+    peers = [peer for peer in topology.neighbours[station.name] if peer not in topology.bridges]
+    ends = [station.name, *(topology.port_to(peer, station.name).name for peer in peers)]
+    for index, fault in enumerate(scenario.fault):
+        if fault.kind == "link-down" and fault.node in ends:
+            raise ConfigError(
+                f"{where}: Linux opens no gate of taprio in software any more once the link was"
+                f" down, as by fault[{index}]; take flags 0x1 or 0x2, or leave that fault out"
             )
 
 
