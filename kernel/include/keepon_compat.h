@@ -336,19 +336,18 @@ static inline void keepon_hrtimer_setup(struct hrtimer *timer,
  * extack)
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 15, 0)
-#define KEEPON_NEWLINK(name, make)                                                        \
-	static int name(struct net_device *dev, struct rtnl_newlink_params *params,       \
-			struct netlink_ext_ack *extack)                                   \
-	{                                                                                 \
-		return make(rtnl_newlink_link_net(params), dev, params->tb, params->data, \
-			    extack);                                                      \
+#define KEEPON_NEWLINK(name, make)                                                                 \
+	static int name(struct net_device *dev, struct rtnl_newlink_params *params,                \
+			struct netlink_ext_ack *extack)                                            \
+	{                                                                                          \
+		return make(rtnl_newlink_link_net(params), dev, params->tb, params->data, extack); \
 	}
 #else
-#define KEEPON_NEWLINK(name, make)                                                            \
-	static int name(struct net *lower_net, struct net_device *dev, struct nlattr *tb[],   \
-			struct nlattr *data[], struct netlink_ext_ack *extack)                \
-	{                                                                                     \
-		return make(lower_net, dev, tb, data, extack);                                \
+#define KEEPON_NEWLINK(name, make)                                                          \
+	static int name(struct net *lower_net, struct net_device *dev, struct nlattr *tb[], \
+			struct nlattr *data[], struct netlink_ext_ack *extack)              \
+	{                                                                                   \
+		return make(lower_net, dev, tb, data, extack);                              \
 	}
 #endif
 

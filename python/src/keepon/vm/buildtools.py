@@ -52,7 +52,9 @@ def bring(folder: Path, headers: Path, kbuild: str) -> list[str]:
     programs = [
         *(folder / "usr" / "lib" / kbuild).rglob("*.real-*"), gcc, assembler, inner / "cc1"
     ]  # fmt: skip
-    (inner / "as").symlink_to(assembler)  # this machine's does not read all that the compiler writes
+    (inner / "as").symlink_to(
+        assembler
+    )  # this machine's does not read all that the compiler writes
     for program in programs:
         start_by_loader(tree, program)
     variables.write_text(COMPILER.sub(f"CC = {gcc}", text))
