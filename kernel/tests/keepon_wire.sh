@@ -12,7 +12,7 @@ wait_until 2 in_b is_running rt1
 answered() {
 	if [ "$KEEPON_MODE" = smp ]; then
 		# shellcheck disable=SC2086 # a command
-		run "$1" wait_until 2 $3 ping -c 1 -W 2 10.0.0.2
+		run "$1" awaited 6 $3 ping -c 1 -W 1 10.0.0.2
 	else
 		like "$($3 ping -c "$2" -i 0.1 10.0.0.2)" " $2 packets received" "$1"
 	fi

@@ -78,7 +78,7 @@ def python_apart(script: str, program: str, *arguments: str) -> subprocess.Compl
     done = subprocess.run(
         [*apart(script), sys.executable, "-S", "-c", program, *arguments],
         env={**os.environ, "PYTHONPATH": str(Path(keepon.__file__).parents[1])},
-        capture_output=True, text=True, check=False, timeout=60,
+        capture_output=True, text=True, check=False, timeout=600,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return done

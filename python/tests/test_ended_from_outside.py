@@ -26,6 +26,7 @@ from keepon import interrupts, parallel
 from keepon.cli import edge
 from keepon.model import documents, hidden
 
+PATIENCE_S = 600
 NOTHING = "keepon: interrupted; nothing was written\n"
 
 NEW, EARLIER = (f'{{"schema": "keepon.{kind}/1"}}' for kind in ("result", "study"))
@@ -47,7 +48,7 @@ def _started(*words: object, **more: object) -> Iterator[subprocess.Popen[str]]:
 
 def _wait_for(process: subprocess.Popen[str], module: str) -> None:
     """Until it has loaded an extension."""
-    deadline = time.monotonic() + 300
+    deadline = time.monotonic() + PATIENCE_S
     while module not in Path(f"/proc/{process.pid}/maps").read_text():
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < deadline
@@ -65,7 +66,7 @@ def test_a_run_that_is_ended_says_so_and_leaves_nothing(
         time.sleep(0.5)
         process.send_signal(number)
         process.send_signal(number)  # as `timeout` and a lost connection do
-        out, errors = process.communicate(timeout=60)
+        out, errors = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, out) == (130, "")
     assert re.fullmatch(
         "keepon: interrupted; nothing was written\n|interrupted before .*\n", errors
@@ -84,7 +85,7 @@ def test_two_at_once_end_a_run_as_one_does(tmp_path: Path, pair: tuple[int, int]
         for number in pair:
             process.send_signal(number)
             time.sleep(0.001)
-        out, errors = process.communicate(timeout=60)
+        out, errors = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, out) == (130, "")
     assert re.fullmatch(
         "keepon: interrupted; nothing was written\n|interrupted before .*\n", errors
@@ -128,13 +129,12 @@ def test_an_interrupt_that_wakes_nobody_is_obeyed_all_the_same() -> None:
     """One that another thread is told of does not, nor one just before the thread sleeps."""
     threading.Timer(0.2, signal.raise_signal, [signal.SIGINT]).start()
     future: Future[None] = Future()
-    end = threading.Timer(20, future.set_result, [None])
+    end = threading.Timer(60, future.set_result, [None])
     end.daemon = True
     end.start()
-    begun_s = time.monotonic()
     with pytest.raises(KeyboardInterrupt), interrupts.ending_interrupts():
         list(parallel.as_done([future]))
-    assert time.monotonic() - begun_s < 10
+    assert not future.done()
 
 
 class _Swallowing:
@@ -148,7 +148,7 @@ def test_what_python_cannot_hand_on_comes_again(capfd: pytest.CaptureFixture[str
     with pytest.raises(KeyboardInterrupt), interrupts.ending_interrupts():
         value: object = _Swallowing()
         del value
-        time.sleep(10)
+        time.sleep(60)
         pytest.fail("it was swallowed")
     assert capfd.readouterr().err == ""
 
@@ -199,7 +199,7 @@ def test_who_ends_it_while_it_loads_gets_one_sentence(number: signal.Signals) ->
     with _started(sys.executable, "-m", "keepon", "--version") as process:
         _wait_for(process, "_multiarray_umath")
         process.send_signal(number)
-        out, errors = process.communicate(timeout=60)
+        out, errors = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, out, errors) == (130, "", NOTHING)
 
 
@@ -207,12 +207,12 @@ def test_who_ends_it_while_it_loads_gets_one_sentence(number: signal.Signals) ->
 def test_no_thread_that_was_told_of_no_end_keeps_it() -> None:
     script = (
         "import sys, threading, time\nfrom keepon.cli import app, start\n"
-        "threading.Thread(target=time.sleep, args=(60,)).start()\n"
+        "threading.Thread(target=time.sleep, args=(1200,)).start()\n"
         "def main():\n print('told', end='')\n return 130\n"
         "app.main = main\nsys.exit(start.main())\n"
     )
     with _started(sys.executable, "-c", script) as process:
-        out, errors = process.communicate(timeout=30)
+        out, errors = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, out, errors) == (130, "told", "")
 
 
@@ -223,7 +223,7 @@ def test_what_a_shell_had_ignored_stays_ignored(tmp_path: Path) -> None:
     with _started("sh", "-c", 'trap "" HUP; exec "$@"', "sh", *words) as process:
         _wait_for(process, "_multiarray_umath")
         process.send_signal(signal.SIGHUP)
-        out, errors = process.communicate(timeout=120)
+        out, errors = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0, errors
     assert "S1" in out
 
@@ -265,7 +265,7 @@ def test_what_is_being_loaded_is_loaded_first(
         module = importlib.import_module("swallows")
         assert module.loaded
         threading.Thread(target=_computing, args=(stopped := threading.Event(),)).start()
-        stopped.wait(10)  # as a command whose work is done by threads
+        stopped.wait(60)  # as a command whose work is done by threads
         pytest.fail("it was swallowed")
 
 
@@ -296,7 +296,7 @@ def _write_ended_at(step: int, place: Path) -> bool:
                 sys.settrace(before)
             if passed < step:
                 return False
-            time.sleep(5)  # it comes when what may not be cut short is done
+            time.sleep(60)  # it comes when what may not be cut short is done
     except KeyboardInterrupt:
         return True
     pytest.fail("it was swallowed")

@@ -181,7 +181,7 @@ def is_up(name):
 raised.card_of = lambda name: "card"
 raised.holding = lambda card: nullcontext()
 raised.check_alone = lambda card, name: None
-raised.take_routes = lambda card, name: time.sleep(30)
+raised.take_routes = lambda card, name: time.sleep(600)
 child = os.fork()
 if not child:
     raised.up("above", 30, False)
@@ -192,7 +192,7 @@ while not is_up("above"):
 subprocess.run("ip link set above down; ip link set above name other1; ip link set other1 up",
                shell=True, check=True)
 os.kill(child, signal.SIGKILL)
-for _ in range(500):
+for _ in range(6000):
     if not is_up("other1"):
         print("down again")
         break

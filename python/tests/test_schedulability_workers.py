@@ -96,7 +96,7 @@ def test_ctrl_c_writes_what_is_done(
     )
     monkeypatch.setattr(experiment, "progress", lambda total: interrupting(3))
     before = set(multiprocessing.active_children())
-    begin = time.monotonic()
+    begin_s = sum(os.times()[:4])
     folder = tmp_path / "x"
     arguments = (
         "--out",
@@ -109,7 +109,7 @@ def test_ctrl_c_writes_what_is_done(
         "levels_percent=[5, 30, 50]",
     )
     assert keepon(monkeypatch, "reproduce", "fig27", *arguments) == 130
-    assert time.monotonic() - begin < 60
+    assert sum(os.times()[:4]) - begin_s < 60  # of CPU, children included
     assert set(multiprocessing.active_children()) <= before
     assert (
         capfd.readouterr().err

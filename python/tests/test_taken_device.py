@@ -265,8 +265,11 @@ def made(name):
     return sorted(each["local"] for each in found if each["scope"] == "global")
 
 def heard(name, count):
-    end = time.monotonic() + 5
-    while len(made(name)) < count and time.monotonic() < end:
+    until(lambda: len(made(name)) >= count)
+
+def until(what):
+    end = time.monotonic() + 60
+    while not what() and time.monotonic() < end:
         time.sleep(0.02)
 
 ways, networks = sys.argv[1], sys.argv[2:]
@@ -298,6 +301,7 @@ for network in (*networks, "2001:db8:99::"):
     advertise("beyond", network)
     advertise("other", network)
 heard("card", len(networks) + 1)
+heard("above", len(before) + goes_on)
 time.sleep(0.3)
 print(goes_on, sorted(set(made("card")) - set(before)) == sorted(set(made("above")) - set(before)))
 print(len(made("above")) - len(before), len(made("card")) - len(before))

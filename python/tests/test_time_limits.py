@@ -179,7 +179,7 @@ def test_the_model_of_cp_sat_is_given_up_in_time(monkeypatch: pytest.MonkeyPatch
 @pytest.mark.slow
 def test_what_looks_at_no_clock_is_ended_all_the_same() -> None:
     def slow() -> Scenario:
-        until_s = time.monotonic() + 10
+        until_s = time.monotonic() + 60
         while time.monotonic() < until_s:
             pass
         pytest.fail("it was not ended")
@@ -312,7 +312,7 @@ def test_gate_lists_that_are_too_long_prove_nothing(monkeypatch: pytest.MonkeyPa
     from keepon.model import gates
 
     monkeypatch.setattr(gates, "GATE_ENTRIES_MAX", 4)
-    plan = make_plan(ring(3, 12), Limits(time.monotonic() + 2))
+    plan = make_plan(ring(3, 12), Limits(time.monotonic() + 60))
     assert plan["status"] == "unknown"
     assert "its gate list would have more than 4 entries" in plan["why"]["message"]
     assert plan["why"]["best"]["missing"] == []

@@ -9,6 +9,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -19,7 +20,7 @@ from keepon.model import documents
 ROOT = Path(__file__).resolve().parents[2]
 CMAKE = Path(sys.executable).parent / "cmake"
 NINJA = Path(sys.executable).parent / "ninja"
-PATIENCE_S = 60
+PATIENCE_S = 600
 
 
 def build_tools(folder: Path, options: list[str], targets: list[str]) -> Path:
@@ -125,6 +126,19 @@ class Lab:
         line = process.stderr.readline()
         assert "listening on vb" in line, line
         return process
+
+    def sent(self) -> int:
+        """Packets that va has sent so far."""
+        (link,) = json.loads(self.a.run("ip", "-j", "-s", "link", "show", "va").stdout)
+        packets: int = link["stats64"]["tx"]["packets"]
+        return packets
+
+    def wait_until_sent(self, packets: int) -> None:
+        """Until va has sent so many more, a talker's."""
+        goal, end_s = self.sent() + packets, time.monotonic() + PATIENCE_S
+        while self.sent() < goal:
+            assert time.monotonic() < end_s, f"va has not sent {packets} packets"
+            time.sleep(0.02)
 
     def send(self, *options: str | Path) -> subprocess.CompletedProcess[str]:
         """keepon-talk on va, to the end."""

