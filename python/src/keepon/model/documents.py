@@ -342,8 +342,7 @@ def check_target(folder: Path) -> None:
             )
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with hidden.beside(folder):
-            pass
+        hidden.can_be_made(folder)
     except OSError as error:
         raise EnvironmentProblemError(
             f"{folder}: cannot be written ({error.strerror}); choose another result folder with"

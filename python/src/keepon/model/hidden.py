@@ -81,6 +81,16 @@ class beside:  # noqa: N801 (used as a function)
             os.close(self._held)
 
 
+def can_be_made(folder: Path) -> None:
+    """Make one and take it away. Here, so that no command ends between both.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    with beside(folder):
+        pass
+
+
 def _made(parent: Path, prefix: str) -> tuple[Path, int | None]:
     """A new folder and our lock on it; without one where there are none, and nobody takes it away
     either.

@@ -258,7 +258,8 @@ def write_textfile(path: Path, moment: Moment) -> None:
     """
     try:
         target = path.resolve()
-        if target.exists() and not target.is_file():
+        # From Python 3.13 on links that lead to each other resolve to one of them.
+        if (target.exists() or target.is_symlink()) and not target.is_file():
             raise ConfigError(
                 f'option --textfile = "{path}": is no ordinary file and stays as it is;'
                 " choose another name"
@@ -270,7 +271,7 @@ def write_textfile(path: Path, moment: Moment) -> None:
         except BaseException:
             spare.unlink(missing_ok=True)
             raise
-    except (OSError, RuntimeError) as error:  # RuntimeError: links that lead to each other
+    except (OSError, RuntimeError) as error:  # RuntimeError: such links before
         why = error.strerror if isinstance(error, OSError) else error
         raise ConfigError(
             f'option --textfile = "{path}": cannot be written ({one_line(why)}); choose'
