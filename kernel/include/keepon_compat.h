@@ -308,10 +308,10 @@ static inline unsigned long keepon_mqprio_preemptible(const struct tc_mqprio_qop
 
 /* ---- headers that other ones were split into ---- */
 
-#if __has_include(<linux/hex.h>)
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
 #include <linux/hex.h> /* bin2hex() and mac_pton() */
 #endif
-#if __has_include(<net/netdev_lock.h>)
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 15, 0)
 #include <net/netdev_lock.h> /* netdev_lockdep_set_classes() */
 #endif
 

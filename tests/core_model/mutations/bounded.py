@@ -10,7 +10,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "tick ignored",
         "pacer.c",
-        "	pacer->tick_ns = at_least(caps->cpu_tick_ns, 1);\n",
+        "	pacer->tick_ns = max_u32(caps->cpu_tick_ns, 1);\n",
         "	pacer->tick_ns = 1;\n",
         ("ticks of 18.5 ns", "ticks of 18.5 ns, fetch index"),
     ),
