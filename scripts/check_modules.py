@@ -4,7 +4,7 @@
 sources and headers.
 
 sparse runs by kbuild (C=1) in build folders of its own, on the oldest kernel family; checkpatch.pl
-comes out of Debian's package linux-source-6.1, fetched once into out/cache/checkpatch. Run by the
+comes out of Debian's kernel sources, fetched once into out/cache/checkpatch. Run by the
 Python of .venv.
 """
 
@@ -37,7 +37,7 @@ SOURCES = (
     "kernel/include",
 )
 CACHE = OUT / "cache" / "checkpatch"
-PACKAGE = "linux-source-6.1"
+PACKAGES = ("linux-source-6.1", "linux-source-6.12")  # one of Debian 12, one of 13
 SCRIPTS = ("checkpatch.pl", "spelling.txt", "const_structs.checkpatch")
 LINE_COLUMNS_MAX = 100
 
@@ -74,28 +74,31 @@ def fetch_checkpatch() -> Path:
     with tempfile.TemporaryDirectory(prefix="keepon-", dir=CACHE.parent) as name:
         folder = Path(name)
         folder.chmod(0o755)
-        done = run_quiet(["apt-get", "download", PACKAGE], cwd=folder)
-        packages = list(folder.glob("*.deb"))
-        if done.returncode or not packages:
+        for package in PACKAGES:
+            done = run_quiet(["apt-get", "download", package], cwd=folder)
+            found = list(folder.glob("*.deb"))
+            if found:
+                break
+        else:
             raise CheckError(
-                f"apt-get download {PACKAGE} gave nothing: {done.stdout.strip().splitlines()[-1:]}"
+                f"apt-get download {package} gave nothing: {done.stdout.strip().splitlines()[-1:]}"
             )
-        members = [f"{PACKAGE}/scripts/{part}" for part in SCRIPTS]
+        members = [f"{package}/scripts/{part}" for part in SCRIPTS]
         for command in (
-            ["dpkg-deb", "-x", packages[0], folder / "package"],
+            ["dpkg-deb", "-x", found[0], folder / "package"],
             [
                 "tar",
                 "-xJf",
-                folder / "package" / "usr" / "src" / f"{PACKAGE}.tar.xz",
+                folder / "package" / "usr" / "src" / f"{package}.tar.xz",
                 "--occurrence=1",
                 *members,
             ],
         ):
             done = run_quiet(command, cwd=folder)
             if done.returncode:
-                raise CheckError(f"{command[0]} cannot unpack {PACKAGE}: {done.stdout.strip()}")
+                raise CheckError(f"{command[0]} cannot unpack {package}: {done.stdout.strip()}")
         shutil.rmtree(CACHE, ignore_errors=True)
-        (folder / PACKAGE / "scripts").rename(CACHE)
+        (folder / package / "scripts").rename(CACHE)
     return script
 
 

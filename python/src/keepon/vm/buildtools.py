@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a newer Debian builds modules with, run here: its kernel's headers hold settings of its
-compiler and its build programs want its C library. All are unpacked in the kernel's folder, and
+"""What another Debian builds modules with, run here: its kernel's headers hold settings of its
+compiler and its build programs may want its C library. All are unpacked in the kernel's folder, and
 started by that library's own loader.
 """
 
@@ -25,14 +25,15 @@ def start_by_loader(tree: Path, program: Path) -> None:
     program.resolve().rename(moved)
     program.unlink(missing_ok=True)
     search = ":".join(str(tree / folder / TRIPLET) for folder in ("usr/lib", "lib"))
-    loader = f"{tree}/usr/lib/{TRIPLET}/ld-linux-x86-64.so.2 --library-path {search}"
+    (found,) = tree.glob(f"**/{TRIPLET}/ld-linux-x86-64.so.2")
+    loader = f"{found} --library-path {search}"
     program.write_text(f'#!/bin/sh\nexec {loader} --argv0 "$0" {moved} "$@"\n')
     program.chmod(0o755)
 
 
-def bring(folder: Path, headers: Path, kbuild: str) -> list[str]:
+def bring(folder: Path, headers: Path, kbuild: str, lists: str) -> list[str]:
     """Add to a kernel's `folder` what the programs of package `kbuild` in it need, and the compiler
-    of `headers`; the file names of the packages.
+    of `headers`, from `lists` of packages; the file names of the packages.
     """
     variables = headers / ".kernelvariables"
     text = variables.read_text()
@@ -43,14 +44,15 @@ def bring(folder: Path, headers: Path, kbuild: str) -> list[str]:
         )
     tree = folder / "tools"
     names = [
-        packages.unpack(name, tree, packages.NEWEST)
-        for name in packages.dependencies([kbuild, compiler[1]], packages.NEWEST)
+        packages.unpack(name, tree, lists)
+        for name in packages.dependencies([kbuild, compiler[1]], lists)
         if USED.match(name)
     ]
     gcc, assembler = (tree / "usr" / "bin" / f"{TRIPLET}-{name}" for name in (compiler[1], "as"))
-    inner = tree / "usr" / "libexec" / "gcc" / TRIPLET / compiler[2]
+    (cc1,) = tree.glob("usr/lib*/gcc/**/cc1")  # libexec since gcc 13
+    inner = cc1.parent
     programs = [
-        *(folder / "usr" / "lib" / kbuild).rglob("*.real-*"), gcc, assembler, inner / "cc1"
+        *(folder / "usr" / "lib" / kbuild).rglob("*.real-*"), gcc, assembler, cc1
     ]  # fmt: skip
     (inner / "as").symlink_to(
         assembler

@@ -312,8 +312,8 @@ def from_image_package(kernel: Kernel) -> list[str]:
     for name in header_packages(version, lists):
         programs = name.startswith("linux-kbuild")
         names.append(packages.unpack(name, folder, None if programs and machine.foreign else lists))
-        if programs and lists == packages.NEWEST:
-            names += buildtools.bring(folder, kernel.headers, name)
+        if programs and lists in packages.SUITES:
+            names += buildtools.bring(folder, kernel.headers, name, lists)
     adapt_headers(folder, version)
     return names
 
@@ -383,7 +383,9 @@ def offered_version(family: str, flavour: str) -> str | None:
 
 def lists_of(family: str, flavour: str) -> str | None:
     """The lists of apt that have a kernel: None if they are this machine's."""
-    return machines.of_flavour(flavour).foreign if family in LOCAL_FAMILIES else packages.NEWEST
+    if family not in LOCAL_FAMILIES:
+        return packages.NEWEST
+    return machines.of_flavour(flavour).foreign or source.lists_of(family)
 
 
 def later_families(flavour: str = "cloud") -> list[str]:

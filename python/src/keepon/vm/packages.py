@@ -4,7 +4,7 @@ in the cache.
 
 `lists` names lists of their own in the cache, which apt is given for the one command, so that the
 machine's configuration stays as it is: Debian's name of another architecture than this machine's,
-or NEWEST, all that Debian has for this one.
+or one of SUITES, releases that need not be this machine's.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from keepon.errors import EnvironmentProblemError
 from keepon.vm.paths import cache_folder, find_program, only_one, run_host
 
 NEWEST = "newest"
-NEWEST_SUITES = ("trixie", "trixie-backports", "sid")
+SUITES = {NEWEST: ("trixie", "trixie-backports", "sid"), "bookworm": ("bookworm",)}
 LISTS_S = 86400
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 
 
-def newest_sources() -> str:
-    """Lines of sources.list for what is newest, from the Debian archives of this machine."""
+def sources(lists: str) -> str:
+    """Lines of sources.list for SUITES, from the Debian archives of this machine."""
     found = run_host(
         [find_program("apt-get"), "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages",
          "Label: Debian", "Component: main"]
@@ -38,7 +38,7 @@ def newest_sources() -> str:
     return "".join(
         f"deb {keys}{archive} {suite} main\n"
         for archive in sorted(set(found.split()))
-        for suite in NEWEST_SUITES
+        for suite in SUITES[lists]
     )
 
 
@@ -54,7 +54,7 @@ def apt_options(lists: str | None) -> list[str]:
         "Dir::Cache::pkgcache": "pkgcache.bin",  # a system made of an image of Debian has none
         "APT::Sandbox::User": "root" if os.geteuid() == 0 else "",
     }
-    if lists == NEWEST:
+    if lists in SUITES:
         settings |= {
             "Dir::Etc::SourceList": folder / "sources.list",
             "Dir::Etc::SourceParts": "/dev/null",
@@ -68,8 +68,8 @@ def apt_options(lists: str | None) -> list[str]:
         if not done.is_file() or time.time() - done.stat().st_mtime > LISTS_S:
             for name in ("lists/partial", "cache/archives/partial"):
                 (folder / name).mkdir(parents=True, exist_ok=True)
-            if lists == NEWEST:
-                (folder / "sources.list").write_text(newest_sources())
+            if lists in SUITES:
+                (folder / "sources.list").write_text(sources(lists))
             run_host([find_program("apt-get"), "-q", *options, "update"])
             done.touch()
     return options
@@ -109,7 +109,8 @@ def dependencies(names: list[str], lists: str) -> list[str]:
 def candidate(package: str, lists: str | None = None) -> str | None:
     """The version apt would install; None if it knows no such package."""
     policy = run_host([find_program("apt-cache"), *apt_options(lists), "policy", package])
-    found = re.search(r"^ *Candidate: (\S+)", policy, re.MULTILINE)
+    # A name with a dot that is no package is a pattern: apt answers for linux-source-6.12, too.
+    found = re.search(rf"^{re.escape(package)}:\n.*\n *Candidate: (\S+)", policy)
     return None if found is None or found[1] == "(none)" else found[1]
 
 
@@ -133,7 +134,7 @@ def unpack(package: str, tree: Path, lists: str | None = None) -> str:
     dpkg_deb = find_program("dpkg-deb")
     version = (candidate(package, lists) or "").replace(":", "%3a")
     kept = sorted((cache_folder() / "packages").glob(f"{package}_{version or '*'}_*.deb"))
-    if lists not in (None, NEWEST):
+    if lists and lists not in SUITES:
         kept = [path for path in kept if path.stem.rpartition("_")[2] in (lists, "all")]
     path = kept[-1] if kept else download(package, lists)
     run_host([dpkg_deb, "-x", path, tree])

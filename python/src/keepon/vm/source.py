@@ -35,6 +35,8 @@ SELFTESTS = (
     "tools/testing/selftests/tc-testing",
     "include/uapi/linux/ptp_clock.h",
 )
+# Releases of Debian after which a family is no more.
+LAST_RELEASES = {"6.1": "bookworm"}
 OFF = re.compile(r"# (CONFIG_\w+) is not set")
 # The same objects whenever and by whomever they are made.
 BUILT_BY = ("KBUILD_BUILD_TIMESTAMP=@0", "KBUILD_BUILD_USER=keepon", "KBUILD_BUILD_HOST=keepon")
@@ -42,6 +44,17 @@ BUILT_BY = ("KBUILD_BUILD_TIMESTAMP=@0", "KBUILD_BUILD_USER=keepon", "KBUILD_BUI
 
 def package_of(family: str) -> str:
     return f"linux-source-{family}"
+
+
+def lists_of(family: str) -> str | None:
+    """The lists of apt that have a family: None, this machine's, where its Debian has it."""
+    release = LAST_RELEASES.get(family)
+    return None if release is None or packages.candidate(package_of(family)) else release
+
+
+def version_of(family: str) -> str | None:
+    """The version of its sources, 6.1.192-2; None if apt offers none."""
+    return packages.candidate(package_of(family), lists_of(family))
 
 
 def fragments(flavour: str) -> list[Path]:
@@ -68,7 +81,7 @@ def offered_version(family: str, flavour: str) -> str | None:
     """What `uname -r` will print, 6.1.192-debug for sources 6.1.192-2; None if apt offers no
     sources of the family.
     """
-    version = packages.candidate(package_of(family))
+    version = version_of(family)
     return None if version is None else f"{version.split('-')[0]}-{flavour}"
 
 
@@ -92,7 +105,7 @@ def unpack(family: str, folder: Path, arguments: Callable[[str], list[str]]) -> 
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".unpack-") as text:
-        name = packages.unpack(package_of(family), Path(text))
+        name = packages.unpack(package_of(family), Path(text), lists_of(family))
         (archive,) = Path(text).glob("usr/src/linux-source-*.tar.xz")
         top = archive.name.split(".tar")[0]
         run_host(["tar", "-xJf", archive, "-C", folder, "--strip-components=1", *arguments(top)])
@@ -103,7 +116,7 @@ def unpacked_source(family: str) -> tuple[Path, str]:
     """Folder of the unpacked sources, which both flavours share, and the file name of their
     package.
     """
-    folder = cache_folder() / f"source-{packages.candidate(package_of(family))}"
+    folder = cache_folder() / f"source-{version_of(family)}"
     with only_one(folder):
         done = folder / ".keepon-package"
         if not done.is_file():
@@ -121,7 +134,7 @@ def selftests(family: str) -> Path:
     """The kernel's own tests as its sources have them, with the headers their programs need:
     `tools/testing/selftests` and `include/uapi` in the folder.
     """
-    folder = cache_folder() / f"selftests-{packages.candidate(package_of(family))}"
+    folder = cache_folder() / f"selftests-{version_of(family)}"
     with only_one(folder):
         done = folder / ".keepon-package"
         if not done.is_file() or not all((folder / part).exists() for part in SELFTESTS):
