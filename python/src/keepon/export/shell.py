@@ -26,7 +26,7 @@ stop() {
 """
 
 _SWITCH_OFF = """
-# switch_off DEVICE WHAT QUERY COMMAND ...: what a card says it has not needs no switching off.
+# switch_off DEVICE WHAT QUERY COMMAND ...: a driver switches nothing off that it does not know.
 switch_off() {
 	device=$1 what=$2 query=$3
 	shift 3
@@ -36,7 +36,7 @@ switch_off() {
 	esac
 	case $said in
 	*"not supported"*)
-		echo "$0: $device has no $what: nothing to switch off"
+		echo "$0: the driver of $device knows no $what: see to it that the other end does none"
 		return
 		;;
 	esac
