@@ -15,19 +15,22 @@ enum { START_TRIES = 8 };
  * Large and asked for by configuration: it is accounted to who asks, may fail, and must not make
  * room by force.
  */
-#define KEEPON_GFP (GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN | __GFP_ZERO)
+#define KEEPON_GFP (GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 
 static void free_engine(struct keepon_engine *engine)
 {
+	u32 tc;
+
+	for (tc = 0; tc < KPN_CLASS_COUNT; tc++)
+		kvfree(engine->frames[tc]);
 	kvfree(engine->shares);
-	kvfree(engine->frames);
 	kvfree(engine->memory);
 	kfree(engine);
 }
 
 /*
  * As many frames of each class as its pre-buffer holds: the queue stops before the core has to
- * refuse one.
+ * refuse one. Other links' polling threads run between classes: clearing all at once takes ms.
  */
 static int make_pool(struct keepon_engine *engine, const struct kpn_config *config)
 {
@@ -37,18 +40,22 @@ static int make_pool(struct keepon_engine *engine, const struct kpn_config *conf
 	engine->held_max = config->prebuffer_frames ?: config->ring_slots;
 	/* The rest, if more than one, is for best effort, which never waits for a txtime. */
 	engine->timed_max = max(engine->held_max - DIV_ROUND_UP(engine->held_max, 4), 1u);
-	engine->frames = kvmalloc_array(engine->held_max, KPN_CLASS_COUNT * sizeof(*engine->frames),
-					KEEPON_GFP);
-	engine->shares = kvmalloc_array(KPN_CLASS_COUNT, sizeof(*engine->shares), KEEPON_GFP);
-	if (!engine->frames || !engine->shares)
+	engine->shares =
+		kvmalloc_array(KPN_CLASS_COUNT, sizeof(*engine->shares), KEEPON_GFP | __GFP_ZERO);
+	if (!engine->shares)
 		return -ENOMEM;
 	for (tc = 0; tc < KPN_CLASS_COUNT; tc++) {
-		for (i = 0; i < engine->held_max; i++) {
-			struct keepon_frame *frame = &engine->frames[tc * engine->held_max + i];
+		struct keepon_frame *frame =
+			kvmalloc_array(engine->held_max, sizeof(*frame), KEEPON_GFP | __GFP_ZERO);
 
+		if (!frame)
+			return -ENOMEM;
+		engine->frames[tc] = frame;
+		for (i = 0; i < engine->held_max; i++, frame++) {
 			frame->next = engine->free[tc];
 			engine->free[tc] = frame;
 		}
+		cond_resched();
 	}
 	return 0;
 }

@@ -192,7 +192,7 @@ struct keepon_poller {
  * @pacer: in @memory; keepon.lock
  * @config: that of the plan, with the class table it begins with
  * @driver, @native: whose ring, and the ring
- * @frames: pool; @free: unused ones of each class; keepon.lock
+ * @frames: pool of each class; @free: unused ones; keepon.lock
  * @held: frames of each class in the pacer or among the outcomes; keepon.lock
  * @held_max: at so many the queue of the class stops; @timed_max: so many of them with a txtime
  * @ended: frames that ended and are to be completed; NAPI's
@@ -207,7 +207,7 @@ struct keepon_engine {
 	void *memory;
 	struct keepon_native_driver *driver;
 	struct keepon_native native;
-	struct keepon_frame *frames;
+	struct keepon_frame *frames[KPN_CLASS_COUNT];
 	struct keepon_frame *free[KPN_CLASS_COUNT];
 	u32 held[KPN_CLASS_COUNT];
 	u32 held_max;

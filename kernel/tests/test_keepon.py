@@ -19,6 +19,7 @@ HERE = Path(__file__).parent
 KERNEL = HERE.parent
 SCRIPTS = (
     "keepon_link.sh",
+    "keepon_one_cpu.sh",
     "keepon_rights.sh",
     "keepon_share.sh",
     "keepon_stacked.sh",
