@@ -37,6 +37,8 @@ SHARED = (
 SOURCE_SUFFIXES = {".c", ".h", ".S"}
 BUILD_FILES = {"Kbuild", "Makefile"}
 STAMP = "keepon-build.json"
+# Debian's ccache: compilers by their names that look first whether they did it before.
+CCACHE = "/usr/lib/ccache"
 # UBSAN of a kernel built here watches the folders that ask for it: only ours, as the kernel itself
 # would be slower.
 WATCHED = ("UBSAN_SANITIZE=y",)
@@ -144,7 +146,7 @@ def compile_module(kernel: Kernel, mirror: Path, folder: Path, symbols: Sequence
     }
     done = subprocess.run(
         command,
-        env=env | {"LC_ALL": "C"},
+        env=env | {"LC_ALL": "C", "PATH": f"{CCACHE}:{env.get('PATH', os.defpath)}"},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
