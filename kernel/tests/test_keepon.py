@@ -70,6 +70,12 @@ def test_a_kernel_with_keepon(script: str, family: str, programs: dict[str, Path
     boot(script, family, programs)
 
 
-@pytest.mark.parametrize("script", ["keepon_removed.sh", "keepon_rights.sh", "keepon_wire.sh"])
+@pytest.mark.parametrize(
+    "script",
+    [
+        "keepon_removed.sh",
+        *(pytest.param(f"keepon_{name}.sh", marks=pytest.mark.full) for name in ("rights", "wire")),
+    ],
+)
 def test_two_cpus_in_host_time(script: str, programs: dict[str, Path]) -> None:
     boot(script, "6.1", programs, mode="smp")

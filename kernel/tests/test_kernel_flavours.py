@@ -124,6 +124,7 @@ def deviations_ps(result: GuestResult) -> np.ndarray[tuple[int], np.dtype[np.int
     return (local_ps - local_ps[0]) - txtime_ps
 
 
+@pytest.mark.full
 def test_the_stream_beside_tcp(flavour: Flavour) -> None:
     seconds = str(FRAMES // 1000 + 1)
     result = flavour.run(

@@ -126,10 +126,10 @@ def test_every_module_builds_on_every_kernel_of_debian() -> None:
 @pytest.mark.parametrize(
     ("script", "rounds"),
     [
-        ("soak_reload.sh", 20),
+        pytest.param("soak_reload.sh", 20, marks=pytest.mark.full),
         ("soak_attach.sh", 20),
-        ("soak_configs.sh", 2000),
-        ("soak_netlink.sh", 2000),
+        pytest.param("soak_configs.sh", 2000, marks=pytest.mark.full),
+        pytest.param("soak_netlink.sh", 2000, marks=pytest.mark.full),
     ],
 )
 def test_a_fiftieth(script: str, rounds: int, programs: dict[str, Path]) -> None:

@@ -34,6 +34,7 @@ from keepon.studies.study import Found
 PTP = ["intervals=100", "sweep_intervals=60", "sweep_points=5", "seeds=20"]
 THREE = ["duration_s=0.1", "starts=2"]
 SETS = ["sets=2", "levels_percent=[5, 50]"]
+LONG = ("headline", "fig7", "fig12")
 TINY = {
     "eq4": PTP,
     "eq6": PTP,
@@ -98,7 +99,10 @@ def text(name: str, *who: str) -> str:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("soon")
-@pytest.mark.parametrize("name", STUDIES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.full if name in LONG else ()) for name in STUDIES],
+)
 def test_a_study_is_the_same_byte_for_byte_with_one_worker_and_with_two(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
