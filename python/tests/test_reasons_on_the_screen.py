@@ -135,6 +135,10 @@ def test_best_effort_that_keeps_a_driver_busy_is_named(
     )
     assert keepon(monkeypatch, "plan", file) == EXIT_MISSED
     printed = " ".join(capsys.readouterr().out.split())
-    assert "best effort of its talker (L) keeps ETF's driver busy: send less of it" in printed
+    assert (
+        'behind saturate load "L", of which station a takes at most one frame in 11000 ns'
+        in printed
+    )
+    assert "send it from another station, or raise etf_delta_ns" in printed
     file.write_text(NETWORK[: NETWORK.index("[[load]]")])
     assert keepon(monkeypatch, "plan", file) == EXIT_MET

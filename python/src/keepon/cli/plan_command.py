@@ -15,6 +15,7 @@ from keepon.model.plan import Plan, Trial
 from keepon.model.scenario import Scenario
 from keepon.planner.network.solve import INTERRUPTED
 from keepon.report import tables, terminal
+from keepon.trial import hosts
 from keepon.trial.trial import BEHIND, LATE, TAKEN
 
 STREAMS_SHOWN_MAX = 20
@@ -39,13 +40,13 @@ def run(
         PlanRejectedError: the plan failed a check, which is a defect of the planner.
         TimeUpError: the time was over before anything was decided.
     """
-    scenario, plan = planning.planned(load, time_limit_s, keep, workers, planning.tried)
+    _, plan = planning.planned(load, time_limit_s, keep, workers, planning.tried)
     if out is not None:
         documents.write(out, plan)
     if as_json:
         print(json.dumps(plan, indent=1, allow_nan=False))
     else:
-        _show(plan, scenario)
+        _show(plan)
     if "why" in plan and plan["why"]["constraint"] == INTERRUPTED:
         return EXIT_INTERRUPTED
     # What came late in the trial would come late for the user: the plan is shown, and is no
@@ -55,7 +56,7 @@ def run(
     return EXIT_NOT_TRIED if "not_tried" in plan else EXIT_MET
 
 
-def _show(plan: Plan, scenario: Scenario) -> None:
+def _show(plan: Plan) -> None:
     if plan["status"] != "feasible":
         why = plan["why"]
         terminal.say(f"{plan['status']}: {why['message']}; nearest change: {why['nearest_change']}")
@@ -83,32 +84,34 @@ def _show(plan: Plan, scenario: Scenario) -> None:
             f"checked independently, and in the simulator over {tried['duration_s']:.15g} s:"
             f" {tried['delivered']} {within}"
         )
-        for line in _unsent(plan, tried, scenario):
+        for line in _unsent(plan, tried):
             terminal.say(line)
     else:
         terminal.say(f"checked independently{', but not tried' if untried else ''}")
     terminal.say(f"planned in {plan['seconds']:.3f} s")
 
 
-def _unsent(plan: Plan, tried: Trial, scenario: Scenario) -> list[str]:
+def _unsent(plan: Plan, tried: Trial) -> list[str]:
     """What the trial did not send in time, and what helps; streams to which the same happened on
     one line.
     """
     talkers = {
         name: driver["driver"] for driver in plan["stations"].values() for name in driver["streams"]
     }
-    talker = {stream.id: stream.talker for stream in scenario.stream}
     alike: dict[tuple[str, str], list[str]] = {}
     for name, verdicts in tried["unsent"].items():
         told = ", ".join(f"{key} {count}" for key, count in verdicts.items())
+        is_etf = talkers[name] == "launchtime"
+        raised = "etf_delta_ns, and advance_ns with it" if is_etf else "advance_ns"
+        busy = [key for key in verdicts if hosts.BUSY in key]
         remedy = (
             "the host model hands over too late or clocks have not settled: raise advance_ns or"
             " warmup_s"
         )
-        if LATE in verdicts and talkers[name] == "launchtime":
-            remedy = _slow_driver(
-                [load.id for _, load in scenario.best_effort() if load.talker == talker[name]]
-            )
+        if busy:
+            remedy = hosts.remedy(busy[0], raised)
+        elif LATE in verdicts and is_etf:
+            remedy = f"ETF's driver needs longer for so many frames in a row: raise {raised}"
         elif TAKEN in verdicts:
             remedy = (
                 "its talker keeps no time, and frames of its queue take each other's windows: give"
@@ -129,16 +132,3 @@ def _unsent(plan: Plan, tried: Trial, scenario: Scenario) -> list[str]:
             f"{', '.join(names[:UNSENT_SHOWN_MAX])}{others}: not sent in time: {told}; {remedy}"
         )
     return lines
-
-
-def _slow_driver(loads: list[str]) -> str:
-    """What helps where ETF's driver, which best effort of the talker goes through, is too slow."""
-    if not loads:
-        return (
-            "ETF's driver needs longer for so many frames in a row: raise etf_delta_ns, and"
-            " advance_ns with it"
-        )
-    return (
-        f"best effort of its talker ({', '.join(loads[:UNSENT_SHOWN_MAX])}) keeps ETF's driver"
-        " busy: send less of it or longer frames, or raise etf_delta_ns, and advance_ns with it"
-    )

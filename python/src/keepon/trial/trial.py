@@ -6,6 +6,7 @@ bounds.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable
 
 from keepon.errors import ConfigError, PlanRejectedError
@@ -19,7 +20,7 @@ from keepon.model.topology import Topology
 from keepon.targets.sim.build import Build
 from keepon.targets.sim.refusals import check_supported
 from keepon.targets.sim.runner import simulate_build
-from keepon.trial import clocks
+from keepon.trial import clocks, hosts
 
 UNPLANNED = ("late", "unsynchronised", "unlocked", "stepped")
 """Verdicts that say something of host and clocks, and nothing of the plan."""
@@ -30,7 +31,7 @@ that with an earlier txtime.
 SHUT = "not_allowed"
 """The same behind qdiscs that the user has written: their gates are no part of the plan."""
 LATE = "beyond a bound, beside frames of its talker that came late"
-BEHIND = "beyond a bound, at ports with frames of other talkers that came late"
+BEHIND = "beyond a bound or lost, at ports with frames of other talkers that came late"
 TAKEN = "in a bridge's queue, behind frames too long for the windows that come"
 """Of a talker that keeps no time: others of its queue take its windows, and it theirs."""
 
@@ -104,16 +105,32 @@ def trial(scenario: Scenario, plan: Plan, look: Callable[[], None] = _at_leisure
     unplanned = {
         stream.id: _unplanned(short.station_named(stream.talker)) for stream in short.stream
     }
-    late = _late_streams(short, plan, run.document)
+    came, never = _late_ports(short, run.document)
+    busy: dict[str, str] = {}
+    if (came or never) and short.load:
+        alone = short.model_copy(update={"load": []})
+        _, other = simulate_build(alone, plan, driver, scenario.seed, looked)
+        left = sum(_late_ports(alone, other.document), Counter[str]())
+        busy = {
+            port: hosts.busy_with(short, plan, run.document, port)
+            for port, count in (came + never).items()
+            # Most are in time without best effort.
+            if build.topology.loads[port] and 2 * left[port] <= count
+        }
+    # A defect of the plan is what keeps frames for ever where best effort does not.
+    came += Counter({port: count for port, count in never.items() if port in busy})
+    late = _late_streams(short, plan, came, busy)
     for name, entry in run.document["streams"].items():
         ended = {
             key: count
             for key, count in entry["verdicts"].items()
             if count and key not in SENT_VERDICTS
         }
-        if name in late and not all(check["met"] for check in entry["bound_check"].values()):
+        own = {key: count for key, count in ended.items() if key in unplanned[name]}
+        kept = all(check["met"] for check in entry["bound_check"].values())
+        amiss = entry["pending"] or entry["lost"] or not entry["delivered"]
+        if name in late and (not kept or (amiss and own.keys() == ended.keys())):
             # What its own talker brought late says more than what it waited for.
-            own = {key: count for key, count in ended.items() if key in unplanned[name]}
             unsent[name] = own if own and BEHIND in late[name] else late[name]
             continue
         for bound, check in entry["bound_check"].items():
@@ -191,20 +208,27 @@ def _sync_ns(scenario: Scenario) -> int:
     return min(TRIAL_SYNCS * scenario.sync.interval_ms * 1_000_000, TRIAL_SYNCS_MAX_NS)
 
 
-def _late_streams(scenario: Scenario, plan: Plan, document: RunResult) -> dict[str, dict[str, int]]:
+def _late_streams(
+    scenario: Scenario, plan: Plan, late: Counter[str], busy: dict[str, str]
+) -> dict[str, dict[str, int]]:
     """Streams that late frames may take windows from: those that leave by the same port of their
     talker, those that share a port of a bridge with them, and with these in turn. Values are for
     `unsent`.
+
+    Args:
+        late: frames that came late, by port.
+        busy: what they waited for, by port, where best effort is to blame.
     """
     topology = Topology(scenario)
     leave = {stream.id: topology.port_of(stream).name for stream in scenario.stream}
-    late = _late_ports(scenario, leave, document)
-    found = {name: {LATE: late[port]} for name, port in leave.items() if port in late}
+    found = {
+        name: {busy.get(port, LATE): late[port]} for name, port in leave.items() if port in late
+    }
     ports = {
         name: {(window["bridge"], window["peer"]) for window in entry["windows"]}
         for name, entry in plan["streams"].items()
     }
-    met, count = set[tuple[str, str]](), sum(late.values())
+    met, count = set[tuple[str, str]](), late.total()
     reached = list(found)
     while reached:
         met |= ports[reached.pop()]
@@ -214,22 +238,18 @@ def _late_streams(scenario: Scenario, plan: Plan, document: RunResult) -> dict[s
     return found
 
 
-def _late_ports(scenario: Scenario, leave: dict[str, str], document: RunResult) -> dict[str, int]:
-    """Frames that came to the driver or the NIC when it was too late for them, by port.
-
-    Args:
-        leave: the port each stream leaves by.
+def _late_ports(scenario: Scenario, document: RunResult) -> tuple[Counter[str], Counter[str]]:
+    """Frames that came to the driver or the NIC when it was too late for them, and those that never
+    did, by the port their stream leaves by.
     """
-    found: dict[str, int] = {}
+    topology = Topology(scenario)
+    came, never = Counter[str](), Counter[str]()
     for stream in scenario.stream:
         entry, station = document["streams"][stream.id], document["stations"][stream.talker]
-        port = leave[stream.id]
+        port = topology.port_of(stream).name
+        never[port] += entry["pending"]
         if scenario.station_named(stream.talker).driver == "launchtime":
-            count = station.get("ports", {}).get(port, station)["nic"]["late_launches"]
+            came[port] = station.get("ports", {}).get(port, station)["nic"]["late_launches"]
         else:
-            count = found.get(port, 0) + sum(
-                entry["verdicts"].get(name, 0) for name in ("moved", "late")
-            )
-        if count:
-            found[port] = count
-    return found
+            came[port] += sum(entry["verdicts"].get(name, 0) for name in ("moved", "late"))
+    return +came, +never
