@@ -177,7 +177,8 @@ class Bridge(Table):
     recommends for so many queues; of 8 queues priority 1 (background) has the lowest, below 0 (best
     effort), and of fewer several priorities share one."""
     queue_frames: Annotated[int, Whole(1, 1_000_000)] = 1024
-    """Frames that a queue of a port holds; what comes then is lost. Target vm does not use it."""
+    """Frames that a queue of a port holds; what comes then is lost. Plans keep to it. Target vm
+    does not use it."""
 
     def class_of(self, priority: int) -> int:
         """Traffic class of frames of a priority (PCP) at every port: the queue they wait in."""

@@ -59,7 +59,7 @@ def _check_times(given: Given, unplanned: Unplanned, look: Look) -> list[str]:
     of streams that meet there or on their ways.
     """
     steady, shown = Steady(given, unplanned), dict.fromkeys(given.streams)
-    found = []
+    found = list(steady.crowded())
     for place in steady.unclear(look):
         names = given.together(place)
         if names[0] not in shown:

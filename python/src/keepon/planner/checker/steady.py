@@ -118,6 +118,31 @@ class Steady:
             ):
                 yield place
 
+    def crowded(self) -> Iterator[str]:
+        """Queues that a frame may find full, where all leave at their windows.
+
+        Frames of a queue leave in the order in which they come, so a frame finds room if the one
+        that is `queue_frames` before it has begun to be sent for certain. Where gates do not make
+        it wait, or it is alone from arrival to departure, none of a plan is before it.
+        """
+        in_order = self._given.scenario.planner.isolation != "frame"
+        for place, windows in self._given.by_place.items():
+            port = self._given.plan["bridges"][place[0]]["ports"][place[1]]
+            cycle_ps, count = cycle_of(windows, self._given.list_ps(place))
+            waits = in_order and "entries" in port and count <= FRAMES_MAX
+            for queue in sorted(set(port["queues"].values())):
+                room = self._given.bridges[place[0]].queue_frames
+                room -= self._unplanned.beside(place, queue)
+                full = room < 1
+                if waits and not full:
+                    own = self._frames(place, windows, cycle_ps).of(queue)
+                    behind = np.arange(len(own.queue)) + room
+                    laps = behind // len(own.queue)
+                    comes_ps = own.ready_ps[0][behind % len(own.queue)] + laps * cycle_ps
+                    full = bool((comes_ps <= own.starts_ps[1]).any())
+                if full:
+                    yield f"queue {queue} of {place[0]} towards {place[1]} may be full"
+
     def _at_once(self, window: Window) -> bool:
         """A port without gates sends a frame as it comes, at its latest behind what no plan knows:
         no two turns of its wire meet (`check_wires`).

@@ -124,6 +124,10 @@ class Unplanned:
             mask >> queue & 1 and mask >> other & 1 for mask, _ in entries for other in urgent
         )
 
+    def beside(self, place: Place, queue: int) -> int:
+        """Messages of PTP that may be in a queue of a bridge's port at once."""
+        return len(self._messages[place]) if queue == self._ptp(place) else 0
+
     def _ptp_bytes(self) -> int:
         """Bridges without a clock pass on what stations send, and stations with slots send nothing
         shorter.

@@ -90,6 +90,11 @@ class Blocking:
         foreign = self._foreign.get((here, there))
         return 0 if foreign is None else foreign.blocking_ps(queue > self._ptp(here))
 
+    def messages(self, here: str, there: str, queue: int) -> int:
+        """How many messages of PTP may come together to a queue of a port."""
+        foreign = self._foreign.get((here, there))
+        return 0 if foreign is None or queue != self._ptp(here) else foreign.messages
+
     def behind_gates(self, here: str, there: str, queue: int, listed: GateList) -> int:
         """Bound in ps for frames of this queue at a port with a gate list by hand. A frame ends
         before its gate closes, so those are in flight whose gate is open with the stream's; of one

@@ -23,6 +23,7 @@ from keepon.model.plan import (
 from keepon.model.scenario import HostTable
 from keepon.model.wire import PREAMBLE_BYTES, PS_PER_NS, byte_time_ps, ceil_ns, preamble_time_ps
 from keepon.planner import stations
+from keepon.planner.network import backlog
 from keepon.planner.network.flows import Placement, spread_ps
 from keepon.planner.network.grid import partition_slots
 from keepon.planner.network.ground import Ground
@@ -33,9 +34,9 @@ Placed = dict[str, list[Placement]]
 """Placements of every stream, by id; several if its frames have releases of their own."""
 
 
-class TooLongError(InfeasibleError):
+class UnprovenError(InfeasibleError):
     """A gate list would be longer than any bridge's, as releases lie, or repeats too late to be
-    checked; nothing is proven of others.
+    checked, or a queue would overflow; nothing is proven of others.
     """
 
 
@@ -258,7 +259,8 @@ def port_documents(ground: Ground, placed: Placed, limits: Limits) -> dict[str, 
     """All bridges with their ports' gate lists and queues.
 
     Raises:
-        InfeasibleError: a gate list would be longer than any bridge's, or never close.
+        InfeasibleError: a gate list would be longer than any bridge's, or never close; a queue
+            would overflow.
         TimeUpError: the limits were reached.
     """
     windows: dict[tuple[str, str], list[gates.Window]] = {
@@ -275,7 +277,7 @@ def port_documents(ground: Ground, placed: Placed, limits: Limits) -> dict[str, 
         port: PlannedPort = {"queues": {window.stream: window.queue for window in entries}}
         if explicit is not None:
             if entries and gates.repeats_too_late(entries):
-                raise TooLongError(
+                raise UnprovenError(
                     f'bridge "{bridge}" towards "{peer}": its streams and the gate list given by'
                     f" hand repeat after {gates.cycle_ns_of(entries)} ns only, which is too long to"
                     " check every frame",
@@ -288,7 +290,7 @@ def port_documents(ground: Ground, placed: Placed, limits: Limits) -> dict[str, 
                 entries, gates.guard_ns(ground.topology.wires[bridge, peer].rate_bps)
             )
             if built is None:
-                raise TooLongError(
+                raise UnprovenError(
                     f'bridge "{bridge}" towards "{peer}": with the releases found its gate list '
                     f"would have more than {gates.GATE_ENTRIES_MAX} entries",
                     "gate-list", sorted({window.stream for window in entries}),
@@ -303,4 +305,24 @@ def port_documents(ground: Ground, placed: Placed, limits: Limits) -> dict[str, 
                 )  # fmt: skip
             _add_gates(port, built)
         documents[bridge]["ports"][peer] = port
+    _check_queues(ground, placed)
     return documents
+
+
+def _check_queues(ground: Ground, placed: Placed) -> None:
+    placements = [entry for entries in placed.values() for entry in entries]
+    if (found := backlog.overflow(ground, placements)) is None:
+        return
+    (bridge, peer, queue), needed = found
+    streams = {
+        entry.flow.stream.id
+        for entry in placements
+        for hop in entry.hops
+        if (hop.bridge, hop.peer, hop.window.queue) == (bridge, peer, queue)
+    }
+    raise UnprovenError(
+        f'bridge "{bridge}" towards "{peer}": with the releases found {needed} frames may be in'
+        f" queue {queue} at once, and queue_frames = {ground.bridges[bridge].queue_frames}",
+        "queue", sorted(streams),
+        f'raise queue_frames of bridge "{bridge}" to {needed}',
+    )  # fmt: skip

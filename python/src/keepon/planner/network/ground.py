@@ -199,6 +199,10 @@ class Ground:
             return self._blocking.behind_gates(here, there, queue, listed)
         return self._blocking.at(here, there, queue)
 
+    def messages_beside(self, here: str, there: str, queue: int) -> int:
+        """How many messages of PTP may be in a queue of a port with frames of streams."""
+        return self._blocking.messages(here, there, queue)
+
     def _check_blocking(self) -> None:
         """PTP leaves planned frames time at every port without gates, and they leave PTP time."""
         passing: dict[tuple[str, str], list[tuple[int, int]]] = {}

@@ -94,7 +94,7 @@ def _written(outcome: Outcome, limits: Limits, kept: dict[int, list[Placement]])
             return without_time(outcome.ground.scenario, str(error), placed=True)
         except InfeasibleError as error:
             proof = bounds.Proof(error.constraint, str(error), error.streams)
-            proven = not isinstance(error, documents.TooLongError)
+            proven = not isinstance(error, documents.UnprovenError)
             status: Status = "infeasible" if proven else "unknown"
             method = "analytic-bound" if proven else outcome.method
             outcome = Outcome(
