@@ -26,6 +26,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     prepared = offered_families()
     kernels_of: dict[str, dict[str, pytest.Item]] = {}
     for item in items:
+        if HERE not in item.path.parents:
+            continue
         params = dict(item.callspec.params) if hasattr(item, "callspec") else {}
         family = params.pop("family", None)
         every = item.get_closest_marker("each_kernel") and family in prepared
