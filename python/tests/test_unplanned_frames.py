@@ -17,6 +17,7 @@ from keepon.planner.network.blocking import Foreign
 from keepon.planner.verify import problems
 from keepon.targets.sim import runner
 from keepon.trial.trial import trial
+from port_cases import bridge, link, planned, scenario_of, station, stream, table
 
 BEHIND_A_LOAD = """
 schema = "keepon.scenario/1"
@@ -107,6 +108,33 @@ def test_ptp_that_goes_last_keeps_a_frame_only_while_one_message_is_in_flight(
     plan = make_plan(scenario)
     assert plan["streams"]["S"]["terms"]["blocked_ps"] == messages * 148 * 80_000
     assert problems(scenario, plan) == []
+
+
+def trimmed(clock_ppm: float) -> Scenario:
+    """Streams beside more best effort than the last link takes, in slots of 605 bytes at 2.5 Gb/s
+    of a station whose crystal is off, so that slots are trimmed.
+    """
+    keys = f"clock_ppm = {clock_ppm}\nkeepon.slot_bytes = 605\n"
+    load = {"id": "L", "talker": "a", "listener": "z", "kind": "saturate", "frame_bytes": 100}
+    return scenario_of(
+        station("a", host="ideal", more=keys), station("z", "launchtime", "ideal"),
+        bridge("br", gates="none"), link("a", "br", rate_bps=2_500_000_000), link("z", "br"),
+        *(stream(f"S{period_ns}", "a", "z", period_ns=period_ns, advance_ns=2_000_000)
+          for period_ns in (700_000, 1_000_000, 1_100_000)),
+        table("load", {**load, "priority": 1}),
+    )  # fmt: skip
+
+
+def test_best_effort_in_a_trimmed_slot_is_a_byte_longer() -> None:
+    """A frame was 9107.1 ns on its way, its bound 9106: exit code 70."""
+    plans = {}
+    for clock_ppm, length_bytes in ((0.0, 605), (-45.8, 605), (45.8, 606)):
+        scenario = trimmed(clock_ppm)
+        plan = plans[clock_ppm] = planned(scenario)
+        wire_ps = (length_bytes + 20) * 8_000
+        assert {entry["terms"]["blocked_ps"] for entry in plan["streams"].values()} == {wire_ps}
+        assert trial(scenario, plan)["unsent"] == {}
+    assert problems(trimmed(45.8), plans[0.0])
 
 
 def test_the_checker_has_a_bound_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:

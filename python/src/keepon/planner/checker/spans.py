@@ -26,18 +26,26 @@ def frame_ps(given: Given, name: str, place: Place, side: int) -> int:
 
 
 def _frame_ps(given: Given, name: str, place: Place, side: int) -> int:
-    talker = given.scenario.station_named(given.streams[name].talker)
     frame_bytes: int = given.entry(name)["frame_bytes_on_wire"]
-    options = talker.keepon
-    slotted = given.planned_at(name).get("mode") == "phase-locked"
-    if (
-        slotted
-        and options.trim == "any"
-        and (given.scenario.sync.by_ptp or _off(given, talker.name, -side))
-    ):
-        most = options.trim_up_bytes if side > 0 else options.trim_down_bytes
-        frame_bytes += side * min(1, most)
-    span_ps = frame_bytes * given.links[place][0]
+    return span_ps(given, place, frame_bytes + trim_bytes(given, given.leaves[name], side), side)
+
+
+def trim_bytes(given: Given, leaf: Place, side: int) -> int:
+    """How much longer (1) than its slot, or shorter (-1), a frame may be that leaves a station
+    by this port.
+    """
+    planned = given.plan["stations"].get(given.port_name(leaf))
+    options = given.scenario.station_named(leaf[0]).keepon
+    if planned is None or planned.get("mode") != "phase-locked" or options.trim != "any":
+        return 0
+    if not given.scenario.sync.by_ptp and not _off(given, leaf[0], -side):
+        return 0
+    return side * min(1, options.trim_up_bytes if side > 0 else options.trim_down_bytes)
+
+
+def span_ps(given: Given, place: Place, wire_bytes: int, side: int) -> int:
+    """In what time at most (1) or at least (-1) so many bytes leave a node by a port."""
+    span_ps = wire_bytes * given.links[place][0]
     share = _off(given, place[0], side)
     added_ps = -(-span_ps * share.numerator // share.denominator)
     return span_ps + side * added_ps

@@ -15,7 +15,7 @@ from fractions import Fraction
 from functools import cache
 
 from keepon.planner.checker.given import Given, Place, Window
-from keepon.planner.checker.spans import frame_ps
+from keepon.planner.checker.spans import frame_ps, span_ps, trim_bytes
 
 _PTP_BYTES = 128
 _OVERHEAD_BYTES = 20
@@ -48,18 +48,20 @@ class Unplanned:
         entries = [(int(entry["gates"], 16), 1000 * entry["ns"]) for entry in port["entries"]]
         return [entry for entry in entries if entry[1]] or None
 
-    def _slot_bytes(self, port: str) -> int:
-        entry = self._given.plan["stations"].get(port)
-        return 0 if entry is None else entry.get("slot_bytes", 0)
+    def _slot_bytes(self, leaf: Place) -> int:
+        """The longest frame that fills a slot of a station's port; 0 if it has none."""
+        entry = self._given.plan["stations"].get(self._given.port_name(leaf))
+        slot_bytes = 0 if entry is None else entry.get("slot_bytes", 0)
+        return slot_bytes and slot_bytes + trim_bytes(self._given, leaf, 1)
 
     def _add_loads(self) -> None:
         for load, way in self._given.best_effort:
-            port = self._given.port_name((way[0], way[1]))
-            length = max(load.frame_bytes, self._slot_bytes(port))
+            leaf = (way[0], way[1])
+            longest = max(load.frame_bytes, self._slot_bytes(leaf)) + _OVERHEAD_BYTES
             for place in itertools.pairwise(way):
                 if place in self._ports:
                     queue = self._given.bridges[place[0]].class_of(load.priority)
-                    self._in_flight[place].append((queue, length))
+                    self._in_flight[place].append((queue, span_ps(self._given, place, longest, 1)))
 
     def _ptp(self, place: Place) -> int:
         """The queue of PTP's messages at a port."""
@@ -135,7 +137,7 @@ class Unplanned:
         if self._sync.mode == "gptp":
             return _PTP_BYTES
         return max(
-            _PTP_BYTES, *(self._slot_bytes(name) for name in self._given.plan["stations"]), 0
+            _PTP_BYTES, *(self._slot_bytes(leaf) for leaf in self._given.station_ports.values()), 0
         )
 
     def _wait_ps(self, place: Place, queue: int) -> int:
@@ -178,11 +180,10 @@ class Unplanned:
 
     def _played_ps(self, place: Place, queue: int, mask: int, gap_ps: int) -> int:
         """The same with these gates open, at first a gap behind a frame."""
-        byte_ps = self._given.links[place][0]
-        ptp_ps = (self._ptp_bytes() + _OVERHEAD_BYTES) * byte_ps
+        ptp_ps = span_ps(self._given, place, self._ptp_bytes() + _OVERHEAD_BYTES, 1)
         lower = [
-            (length + _OVERHEAD_BYTES) * byte_ps
-            for other, length in self._in_flight[place]
+            wire_ps
+            for other, wire_ps in self._in_flight[place]
             if other < queue and mask >> other & 1
         ]
         ptp = self._ptp(place)

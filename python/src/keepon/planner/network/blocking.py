@@ -16,7 +16,8 @@ from keepon.errors import ConfigError
 from keepon.model.gates import GateList
 from keepon.model.scenario import Scenario
 from keepon.model.topology import Topology
-from keepon.model.wire import GAP_BYTES, byte_time_ps, wire_time_ps
+from keepon.model.wire import GAP_BYTES, OVERHEAD_BYTES, byte_time_ps, wire_time_ps
+from keepon.planner.network.lengths import Lengths
 from keepon.planner.stations import PTP_FRAME_BYTES_MAX, StationPlan
 
 Port = tuple[str, str]
@@ -64,19 +65,27 @@ class Blocking:
     """Foreign frames of all ports of bridges."""
 
     def __init__(
-        self, scenario: Scenario, topology: Topology, stations: dict[str, StationPlan]
+        self,
+        scenario: Scenario,
+        topology: Topology,
+        stations: dict[str, StationPlan],
+        lengths: Lengths,
     ) -> None:
         self._scenario = scenario
         self._topology = topology
         self._stations = stations
+        self._lengths = lengths
         self._bridges = {bridge.name: bridge for bridge in scenario.bridge}
         loads = self._loads()
         messages = self._messages()
         frame_bytes = self._message_bytes()
         self._foreign = {
             port: Foreign(
-                loads.get(port, {}), wire_time_ps(frame_bytes, topology.wires[port].rate_bps),
-                messages[port]
+                loads.get(port, {}),
+                lengths.longest_ps(
+                    port[0], wire_time_ps(frame_bytes, topology.wires[port].rate_bps)
+                ),
+                messages[port],
             )
             for port in loads.keys() | messages.keys()
         }  # fmt: skip
@@ -166,7 +175,9 @@ class Blocking:
                 else load.frame_bytes
             )
             for port in itertools.pairwise(path[1:]):
-                length_ps = wire_time_ps(frame_bytes, self._topology.wires[port].rate_bps)
+                byte_ps = byte_time_ps(self._topology.wires[port].rate_bps)
+                wire_bytes = frame_bytes + OVERHEAD_BYTES
+                _, length_ps = self._lengths.span_ps(station, port[0], wire_bytes, byte_ps)
                 of_port = found.setdefault(port, {})
                 queue = self._bridges[port[0]].class_of(load.priority)
                 of_port[queue] = max(of_port.get(queue, 0), length_ps)
@@ -178,7 +189,11 @@ class Blocking:
         """
         if self._scenario.sync.mode != "ptp":
             return PTP_FRAME_BYTES_MAX
-        slots = [station.slot_bytes for station in self._stations.values() if station.is_slotted]
+        slots = [
+            station.slot_bytes + self._lengths.trim_bytes(station).more
+            for station in self._stations.values()
+            if station.is_slotted
+        ]
         return max([PTP_FRAME_BYTES_MAX, *slots])
 
     def _messages(self) -> Counter[Port]:

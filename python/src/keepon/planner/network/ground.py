@@ -102,7 +102,7 @@ class Ground:
         self.stations |= {name: chosen[name] for name in self.topology.ports}
         self._owned = {name: self._listed_slots(station) for name, station in self.stations.items()}
         self.lengths = Lengths(scenario)
-        self._blocking = Blocking(scenario, self.topology, self.stations)
+        self._blocking = Blocking(scenario, self.topology, self.stations, self.lengths)
         self.load_queues: dict[tuple[str, str], set[int]] = {}
         for _, load, path in self.topology.best_effort:
             for here, there in itertools.pairwise(path[1:]):

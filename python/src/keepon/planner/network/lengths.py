@@ -94,6 +94,8 @@ class Lengths:
         """Shortest and longest time in which a node sends so many bytes of a frame of a station."""
         trims, rate = self.trim_bytes(plan), self.rate_ppb(sender)
         least_ps, most_ps = (wire_bytes - trims.less) * byte_ps, (wire_bytes + trims.more) * byte_ps
-        return least_ps - -(-least_ps * rate.less // 10**9), most_ps + -(
-            -most_ps * rate.more // 10**9
-        )
+        return least_ps - -(-least_ps * rate.less // 10**9), self.longest_ps(sender, most_ps)
+
+    def longest_ps(self, sender: str, time_ps: int) -> int:
+        """The longest that a time is which a node's crystal measures."""
+        return time_ps + -(-time_ps * self.rate_ppb(sender).more // 10**9)
