@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from keepon.trial.trial import BEHIND, LATE, trial
+from keepon.trial.trial import BEHIND, FULL, LATE, trial
 from port_cases import bridge, leaf, link, planned, run_keepon, station, stream, table, text_of
 from port_cases import scenario_of as parsed
 
@@ -97,6 +97,43 @@ def test_best_effort_is_not_blamed_for_what_is_late_without_it() -> None:
         *(entry.replace("advance_ns = 800000\n", "") for entry in streams), table("load", load),
     )  # fmt: skip
     assert {words for verdicts in found.values() for words in verdicts} == {LATE}
+
+
+def test_a_host_whose_queue_best_effort_fills_is_named() -> None:
+    """A frame of 1500 bytes takes 121.6 us at 100 Mb/s; "no_room" was a defect: exit code 70."""
+    load = {"id": "L", "talker": "a", "listener": "c", "rate_bps": 200_000_000, "frame_bytes": 1500}
+    found = unsent(
+        station("a", "standard"), leaf("c"), leaf("z"), bridge("sw"),
+        link("a", "sw", rate_bps=100_000_000), link("c", "sw"), link("z", "sw"),
+        stream("S", "a", "z", period_ns=200_000), table("load", load),
+    )  # fmt: skip
+    (words,) = found["S"]
+    assert words.endswith("station a takes at most one frame in 121600 ns (98684210 bit/s)")
+
+
+def test_frames_that_come_when_no_slot_is_left_are_late() -> None:
+    """The next slot of the class is 100 ms away; "no_slot" was a defect: exit code 70."""
+    own = KEEPON.replace("tc = 0", 'tc = 0, late = "relaxed"')
+    keys = {"period_ns": 100_000_000}
+    found = unsent(*(entry.replace(KEEPON, own) for entry in parts("keepon", keys, kind=TCP)))
+    assert [words.partition(",")[0] for words in found["S"]] == ['behind tcp load "L"']
+
+
+@pytest.mark.parametrize(("queue_frames", "expected"), [(1, {FULL}), (1024, set())])
+def test_frames_of_no_time_that_come_together_need_room(
+    queue_frames: int, expected: set[str]
+) -> None:
+    """Best effort keeps them back in a driver that knows no times, and no verdict tells; what was
+    lost in a bridge was a defect: exit code 70.
+    """
+    load = {"id": "L", "talker": "a", "listener": "c", "kind": TCP, "frame_bytes": 100}
+    found = unsent(
+        station("a", "standard"), leaf("c"), leaf("z"),
+        bridge("sw") + f"queue_frames = {queue_frames}\n",
+        *(link(name, "sw", rate_bps=100_000_000) for name in "az"), link("c", "sw"),
+        stream("S", "a", "z", period_ns=50_000, frame_bytes=64), table("load", load),
+    )  # fmt: skip
+    assert {words for verdicts in found.values() for words in verdicts} == expected
 
 
 MORE_TIME = {"advance_ns": 1_800_000}

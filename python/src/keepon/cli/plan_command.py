@@ -16,7 +16,7 @@ from keepon.model.scenario import Scenario
 from keepon.planner.network.solve import INTERRUPTED
 from keepon.report import tables, terminal
 from keepon.trial import hosts
-from keepon.trial.trial import BEHIND, LATE, TAKEN
+from keepon.trial.trial import BEHIND, FULL, LATE, TAKEN
 
 STREAMS_SHOWN_MAX = 20
 UNSENT_SHOWN_MAX = 5
@@ -117,6 +117,8 @@ def _unsent(plan: Plan, tried: Trial) -> list[str]:
                 "its talker keeps no time, and frames of its queue take each other's windows: give"
                 " it a priority of its own, or let its frames leave at their times"
             )
+        elif FULL in verdicts:
+            remedy = "let its frames leave at their times, or raise queue_frames of the bridge"
         elif BEHIND in verdicts:
             remedy = "what helps those that came late helps these, too"
         else:

@@ -30,10 +30,16 @@ that with an earlier txtime.
 """
 SHUT = "not_allowed"
 """The same behind qdiscs that the user has written: their gates are no part of the plan."""
+HELD_UP = ("no_room", "no_slot")
+"""The same of frames that best effort keeps in their host: its queue is full, or they come to the
+driver when no slot is left.
+"""
 LATE = "beyond a bound, beside frames of its talker that came late"
 BEHIND = "beyond a bound or lost, at ports with frames of other talkers that came late"
 TAKEN = "in a bridge's queue, behind frames too long for the windows that come"
 """Of a talker that keeps no time: others of its queue take its windows, and it theirs."""
+FULL = "lost in a bridge's full queue, to which its frames come at any time"
+"""Of such a talker: several come together."""
 
 TRIAL_LAPS = 4
 TRIAL_MIN_NS = 10_000_000
@@ -102,24 +108,19 @@ def trial(scenario: Scenario, plan: Plan, look: Callable[[], None] = _at_leisure
         build, run = simulate_build(short, plan, driver, scenario.seed, looked)
     _check_clocks(build, settled_ns, look)
     unsent: dict[str, dict[str, int]] = {}
-    unplanned = {
-        stream.id: _unplanned(short.station_named(stream.talker)) for stream in short.stream
-    }
-    came, never = _late_ports(short, run.document)
-    busy: dict[str, str] = {}
-    if (came or never) and short.load:
-        alone = short.model_copy(update={"load": []})
-        _, other = simulate_build(alone, plan, driver, scenario.seed, looked)
-        left = sum(_late_ports(alone, other.document), Counter[str]())
-        busy = {
-            port: hosts.busy_with(short, plan, run.document, port)
-            for port, count in (came + never).items()
-            # Most are in time without best effort.
-            if build.topology.loads[port] and 2 * left[port] <= count
-        }
-    # A defect of the plan is what keeps frames for ever where best effort does not.
-    came += Counter({port: count for port, count in never.items() if port in busy})
+
+    def run_again(alone: Scenario) -> RunResult:
+        return simulate_build(alone, plan, driver, scenario.seed, looked)[1].document
+
+    came, busy = _came_late(short, plan, run.document, run_again)
     late = _late_streams(short, plan, came, busy)
+    unplanned = {
+        stream.id: (
+            *_unplanned(short.station_named(stream.talker)),
+            *(HELD_UP if build.topology.port_of(stream).name in busy else ()),
+        )
+        for stream in short.stream
+    }
     for name, entry in run.document["streams"].items():
         ended = {
             key: count
@@ -128,7 +129,8 @@ def trial(scenario: Scenario, plan: Plan, look: Callable[[], None] = _at_leisure
         }
         own = {key: count for key, count in ended.items() if key in unplanned[name]}
         kept = all(check["met"] for check in entry["bound_check"].values())
-        amiss = entry["pending"] or entry["lost"] or not entry["delivered"]
+        amiss = entry["pending"] or entry["lost"] or not entry["delivered"] or {*own} & {*HELD_UP}
+        untimed = plan["streams"][name]["bounds"]["delay_ns"] is None
         if name in late and (not kept or (amiss and own.keys() == ended.keys())):
             # What its own talker brought late says more than what it waited for.
             unsent[name] = own if own and BEHIND in late[name] else late[name]
@@ -143,11 +145,11 @@ def trial(scenario: Scenario, plan: Plan, look: Callable[[], None] = _at_leisure
                     f"the plan failed in the simulator: {bound} of stream {name} was"
                     f" {check['worst_ns']:.15g}, its bound is {check['bound_ns']}"
                 )
-        others = {
-            key: count
-            for key, count in {**ended, **entry["lost"]}.items()
-            if key not in unplanned[name]
-        }
+        others = {**ended, **entry["lost"]}
+        others = {key: count for key, count in others.items() if key not in unplanned[name]}
+        if others and untimed and all(" queue to " in place for place in others):
+            unsent[name] = {FULL: sum(others.values())}
+            continue
         if others or (not ended and not entry["delivered"]):
             _check_clocks(build, talk_start_ns(scenario, plan), look)
         if others:
@@ -157,7 +159,7 @@ def trial(scenario: Scenario, plan: Plan, look: Callable[[], None] = _at_leisure
             )
         if ended:
             unsent[name] = ended
-        elif not entry["delivered"] and plan["streams"][name]["bounds"]["delay_ns"] is None:
+        elif not entry["delivered"] and untimed:
             unsent[name] = {TAKEN: entry["submitted"]}
         elif not entry["delivered"]:
             raise PlanRejectedError(
@@ -208,6 +210,31 @@ def _sync_ns(scenario: Scenario) -> int:
     return min(TRIAL_SYNCS * scenario.sync.interval_ms * 1_000_000, TRIAL_SYNCS_MAX_NS)
 
 
+def _came_late(
+    scenario: Scenario,
+    plan: Plan,
+    document: RunResult,
+    run_again: Callable[[Scenario], RunResult],
+) -> tuple[Counter[str], dict[str, str]]:
+    """Frames that came late, by the port of their talker, and what they waited for there, if most
+    are in time in a run without best effort.
+
+    What never came is counted with best effort alone: otherwise it is a defect of the plan.
+    """
+    came, never = _late_ports(scenario, document)
+    if not (came or never) or not scenario.load:
+        return came, {}
+    alone = scenario.model_copy(update={"load": []})
+    left = sum(_late_ports(alone, run_again(alone)), Counter[str]())
+    loads = Topology(scenario).loads
+    busy = {
+        port: hosts.busy_with(scenario, plan, document, port)
+        for port, count in (came + never).items()
+        if loads[port] and 2 * left[port] <= count
+    }
+    return came + Counter({port: never[port] for port in busy}), busy
+
+
 def _late_streams(
     scenario: Scenario, plan: Plan, late: Counter[str], busy: dict[str, str]
 ) -> dict[str, dict[str, int]]:
@@ -247,7 +274,7 @@ def _late_ports(scenario: Scenario, document: RunResult) -> tuple[Counter[str], 
     for stream in scenario.stream:
         entry, station = document["streams"][stream.id], document["stations"][stream.talker]
         port = topology.port_of(stream).name
-        never[port] += entry["pending"]
+        never[port] += entry["pending"] + sum(entry["verdicts"].get(name, 0) for name in HELD_UP)
         if scenario.station_named(stream.talker).driver == "launchtime":
             came[port] = station.get("ports", {}).get(port, station)["nic"]["late_launches"]
         else:
