@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 import time
 from collections import Counter
+from collections.abc import Iterable
 
 import pytest
 from keepon.errors import ConfigError
@@ -18,6 +19,13 @@ from keepon.planner.verify import problems
 from keepon.trial.trial import trial
 
 PLAN_S = 5.0
+
+
+PERIODS_NS = [250_000, 500_000, 1_000_000, 2_000_000, 4_000_000]
+UNEVEN_PERIODS_NS = [200_000, 400_000, 700_000, 1_000_000, 1_100_000, 100_000_000]
+OFF_SLOTS_NS = 125_000
+"""Not divided by a slot time beside any of these."""
+LOADS = ["udp", "udp", "saturate", "tcp"]
 
 
 def _rate(draw: random.Random, *rates: int) -> str:
@@ -35,7 +43,7 @@ def _ppm(draw: random.Random) -> str:
     return f"clock_ppm = {round(draw.uniform(-60, 60), 1) if draw.random() < 0.5 else 0.0}\n"
 
 
-def _bridges(draw: random.Random, count: int) -> str:
+def _bridges(draw: random.Random, count: int, crowded: bool) -> str:
     text = ""
     for number in range(count):
         text += (
@@ -43,16 +51,22 @@ def _bridges(draw: random.Random, count: int) -> str:
             f" {draw.choice([0, 500, 1500, 3217])}\n{_ppm(draw)}"
         )
         text += f'gates = "{draw.choice(["auto", "auto", "auto", "none"])}"\n'
+        if crowded and draw.random() < 0.3:
+            text += f"queues = {draw.choice([4, 8])}\nqueue_frames = {draw.choice([1, 2, 8])}\n"
         if number:
             text += f'[[link]]\nends = ["b{number}", "b{draw.randrange(number)}"]\n'
             text += _rate(draw, 10**8, 10**9, 2_500_000_000, 10**10)
     return text
 
 
-def _stations(draw: random.Random, drivers: list[str], bridges: int, gptp: bool) -> str:
+def _stations(
+    draw: random.Random, drivers: list[str], bridges: int, gptp: bool, crowded: bool
+) -> str:
     text = ""
     for number, driver in enumerate(drivers):
         host = "raspberry-pi-4" if driver == "keepon" else "tsn-end-station"
+        if crowded and draw.random() < 0.2:
+            host = "ideal"
         text += (
             f'[[station]]\nname = "s{number}"\ndriver = "{driver}"\nhost = "{host}"\n{_ppm(draw)}'
         )
@@ -66,19 +80,21 @@ def _stations(draw: random.Random, drivers: list[str], bridges: int, gptp: bool)
                 f'keepon = {{ classes = [{", ".join(late)}, {{ tc = 7, slots = "rest", late ='
                 ' "reschedule" }] }\n'
             )
-        text += f'[[link]]\nends = ["s{number}", "b{draw.randrange(bridges)}"]\n'
-        text += f"propagation_ns = {draw.randint(0, 900)}\n" + _rate(draw, 10**8, 2_500_000_000)
+        ports = 2 if crowded and bridges > 1 and draw.random() < 0.3 else 1
+        for bridge in draw.sample(range(bridges), ports):
+            text += f'[[link]]\nends = ["s{number}", "b{bridge}"]\n'
+            text += f"propagation_ns = {draw.randint(0, 900)}\n" + _rate(draw, 10**8, 2_500_000_000)
     return text
 
 
-def _streams(draw: random.Random, stations: int) -> str:
-    text = ""
-    for number in range(draw.randint(1, 24)):
+def _streams(draw: random.Random, drivers: list[str], crowded: bool) -> str:
+    text, stations = "", len(drivers)
+    for number in range(draw.randint(1, 8 if crowded else 24)):
         talker, *listeners = draw.sample(range(stations), min(stations, draw.choice([2, 2, 2, 3])))
-        period_ns, tc = (
-            draw.choice([250_000, 500_000, 1_000_000, 2_000_000, 4_000_000]),
-            draw.choice([0, 1, 2]),
-        )
+        periods_ns = UNEVEN_PERIODS_NS if crowded else PERIODS_NS
+        if crowded and drivers[talker] == "launchtime":
+            periods_ns = [OFF_SLOTS_NS, *UNEVEN_PERIODS_NS]
+        period_ns, tc = draw.choice(periods_ns), draw.choice([0, 1, 2])
         names = ", ".join(f'"s{listener}"' for listener in listeners)
         text += (
             f'[[stream]]\nid = "f{number}"\ntalker = "s{talker}"\nlisteners = [{names}]\nperiod_ns'
@@ -100,51 +116,66 @@ def _streams(draw: random.Random, stations: int) -> str:
     return text
 
 
-def network(seed: int) -> str:
-    """A scenario by its seed."""
-    draw = random.Random(seed)
-    gptp = draw.random() < 0.15
-    bridges, stations = draw.randint(1, 4), draw.randint(2, 7)
-    drivers = [draw.choice(["keepon", "keepon", "launchtime"]) for _ in range(stations)]
-    text = (
-        _head(draw, seed, gptp) + _bridges(draw, bridges) + _stations(draw, drivers, bridges, gptp)
-    )
-    text += _streams(draw, stations)
+def _loads(draw: random.Random, drivers: list[str], crowded: bool) -> str:
+    text = ""
     for number in range(draw.randint(0, 2)):
-        talker, listener = draw.sample(range(stations), 2)
+        talker, listener = draw.sample(range(len(drivers)), 2)
         longest = 200 if drivers[talker] == "keepon" else draw.choice([100, 600, 1500])
+        rates_bps = [5_000_000, 30_000_000]
+        if crowded:
+            kind = draw.choice(LOADS)
+            longest = draw.choice([100, 200]) if kind == "tcp" else draw.choice([64, 100, longest])
+            rates_bps.append(400_000_000)
         text += f'[[load]]\nid = "l{number}"\ntalker = "s{talker}"\nlistener = "s{listener}"\n'
-        text += f"rate_bps = {draw.choice([5_000_000, 30_000_000])}\nframe_bytes = {longest}\n"
+        text += f'kind = "{kind}"\n' if crowded else ""
+        text += f"rate_bps = {draw.choice(rates_bps)}\nframe_bytes = {longest}\n"
         text += f"priority = {draw.choice([0, 1])}\n"
     return text
 
 
-def _campaign(seeds: range) -> Counter[str]:
+def network(seed: int, crowded: bool = False) -> str:
+    """A scenario by its seed; `crowded`: with periods of no short multiple, stations of two ports,
+    short queues, and best effort that hosts and wires cannot take.
+    """
+    draw = random.Random(seed)
+    gptp = draw.random() < 0.15 and not crowded  # best effort of its warm-up takes minutes
+    bridges, stations = draw.randint(1, 4), draw.randint(2, 7)
+    drivers = [draw.choice(["keepon", "keepon", "launchtime"]) for _ in range(stations)]
+    if crowded:
+        drivers = ["standard" if draw.random() < 0.1 else driver for driver in drivers]
+    text = _head(draw, seed, gptp) + _bridges(draw, bridges, crowded)
+    text += _stations(draw, drivers, bridges, gptp, crowded)
+    return text + _streams(draw, drivers, crowded) + _loads(draw, drivers, crowded)
+
+
+def _outcome(seed: int, crowded: bool) -> str:
+    """The planner's answer; a plan holds, or the trial says what no plan could."""
+    try:
+        scenario = loading.parse(network(seed, crowded), f"network {seed}")
+        plan = make_plan(scenario, Limits(time.monotonic() + PLAN_S, seed))
+        if plan["status"] != "feasible":
+            return plan["status"]
+        assert problems(scenario, plan) == []
+        tried = trial(scenario, plan)
+    except ConfigError:
+        return "refused"
+    return "late" if tried["unsent"] else "in time"
+
+
+def _campaign(seeds: Iterable[int], crowded: bool = False) -> Counter[str]:
     """How often each outcome came; what is wrong fails with its seed."""
     outcomes: Counter[str] = Counter()
     for seed in seeds:
         try:
-            scenario = loading.parse(network(seed), f"network {seed}")
-            plan = make_plan(scenario, Limits(time.monotonic() + PLAN_S, seed))
-        except ConfigError:
-            outcomes["refused"] += 1
-            continue
-        outcomes[plan["status"]] += 1
-        if plan["status"] != "feasible":
-            continue
-        assert problems(scenario, plan) == [], f"seed {seed}"
-        try:
-            trial(scenario, plan)
-        except ConfigError:
-            outcomes["clocks"] += 1
+            outcomes[_outcome(seed, crowded)] += 1
         except Exception as error:
             raise AssertionError(f"seed {seed}") from error
     return outcomes
 
 
-def _holds(seeds: range) -> None:
-    outcomes = _campaign(seeds)
-    assert outcomes["feasible"] >= 0.4 * len(seeds), outcomes
+def _holds(seeds: range, crowded: bool = False) -> None:
+    outcomes = _campaign(seeds, crowded)
+    assert outcomes["in time"] + outcomes["late"] >= 0.4 * len(seeds), outcomes
 
 
 @pytest.mark.slow
@@ -153,15 +184,34 @@ def test_no_plan_of_a_random_network_fails_the_checker_or_its_trial(first: int) 
     _holds(range(first, first + 25))
 
 
+@pytest.mark.slow
+def test_no_answer_to_a_crowded_network_is_a_defect() -> None:
+    _holds(range(12), crowded=True)
+
+
 @pytest.mark.parametrize("seed", [11119])
 def test_networks_whose_plan_once_failed(seed: int) -> None:
     """11119: at 100 Mb/s a frame without txtime begins a byte after the match and is sent before
     the one it is for.
     """
-    assert _campaign(range(seed, seed + 1))["feasible"] == 1
+    assert _campaign([seed])["in time"] == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("seed", "outcome"), [(119, "late"), (358, "late"), (820, "in time"), (1151, "late")]
+)
+def test_crowded_networks_that_once_ended_as_defects(seed: int, outcome: str) -> None:
+    """820: best effort in a trimmed slot kept a stream a byte longer than its bound had it. The
+    others: best effort that its host does not take.
+    """
+    assert _campaign([seed], crowded=True) == {outcome: 1}
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("first", range(10_000, 20_000, 100))
-def test_no_plan_of_ten_thousand_random_networks_fails_the_checker_or_its_trial(first: int) -> None:
-    _holds(range(first, first + 100))
+@pytest.mark.parametrize("crowded", [False, True])
+def test_no_plan_of_ten_thousand_random_networks_fails_the_checker_or_its_trial(
+    crowded: bool, first: int
+) -> None:
+    _holds(range(first, first + 100), crowded)
