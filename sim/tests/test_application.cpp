@@ -97,7 +97,7 @@ void TestApplication(Checks &checks)
 	there.id = std::string("there");
 	there.talker = a;
 	there.listener = b;
-	there.route = { bridge };
+	there.route.assign(1, bridge);
 	there.frame_bytes = kFrameBytes;
 	FlowSpec back = there;
 	back.id = std::string("back");

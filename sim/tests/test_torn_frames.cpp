@@ -35,7 +35,7 @@ struct Network {
 		stream.id = std::string(
 			"x"); // an assignment of "x" itself is a false -Wrestrict of GCC 12
 		stream.talker = talker;
-		stream.listeners = { listener };
+		stream.listeners.assign(1, listener);
 		stream.routes = { { bridge } };
 		stream.frame_bytes = kFrameBytes;
 		flow = sim.AddStream(stream);
