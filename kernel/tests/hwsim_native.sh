@@ -51,7 +51,7 @@ run "ethtool -G" ethtool -G n0 tx 512
 told
 is "$news" "stop=1 ready=0 " "the ring was given back before, and taken again after"
 run "slots leave again" moving
-like "$(ethtool -g n0 | tail -5)" "TX:.*512" "the new size"
+like "$(ethtool -g n0 | sed -n '/^Current/,$p')" "TX:.*512" "the new size"
 
 echo "freeze 1" > "$HWSIM/n0/fault"
 sleep 0.05

@@ -159,7 +159,7 @@ def worst_offset_ns(result: GuestResult, station: str) -> int:
         (float(at), int(worst))
         for at, worst in re.findall(r"ptp4l\[([\d.]+)\]: rms +\d+ max +(\d+)", log)
     ]
-    (steered,) = re.findall(r"ptp4l\[([\d.]+)\]: port 1: UNCALIBRATED to SLAVE", log)
+    (steered,) = re.findall(r"ptp4l\[([\d.]+)\]: port 1(?: \(\w+\))?: UNCALIBRATED to SLAVE", log)
     return max(worst for at, worst in seconds if at > float(steered) + SETTLE_S)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pytest
 from helpers import RUN, python_apart
+from keepon.linux import carried
 
 NEW = """
 ip link add card type veth peer name other
@@ -277,3 +278,12 @@ def test_segments_of_ipv6_that_ip_shows_in_brackets_are_there_again() -> None:
     ip -6 route add fd78::/64 nhid 5
     """)
     assert said == ""
+
+
+def test_an_address_keeps_who_made_it() -> None:
+    """As iproute2 shows it since 6.2; the kernel's own link-local address has kernel_ll."""
+    entry = {"family": "inet6", "local": "fe80::1", "prefixlen": 64, "protocol": "kernel_ll"}
+    words = carried._address("eth0", entry)
+    assert words[words.index("proto") + 1] == "kernel_ll"
+    del entry["protocol"]
+    assert "proto" not in carried._address("eth0", entry)

@@ -6,6 +6,7 @@ reader.
 from __future__ import annotations
 
 import stat
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -103,3 +104,14 @@ def test_wrong_files_for_the_guest_are_named(
 ) -> None:
     with pytest.raises(ConfigError, match=text):
         overlay_members(tmp_path, **changes)
+
+
+def test_what_glibc_loads_for_cancelled_threads_comes_along(tmp_path: Path) -> None:
+    """iperf3 3.18 ends by abort() without it."""
+    source, call = tmp_path / "main.c", "pthread_cancel(pthread_self());"
+    for body, wanted in ((call, True), ("", False)):
+        program = tmp_path / f"program-{wanted}"
+        source.write_text(f"#include <pthread.h>\nint main(void) {{ {body} return 0; }}\n")
+        subprocess.run(["gcc", "-o", program, source], check=True)
+        names = {Path(name).name for name in initramfs.libraries(program)}
+        assert ("libgcc_s.so.1" in names) == wanted

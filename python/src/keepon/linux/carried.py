@@ -236,6 +236,7 @@ def _address(name: str, entry: dict[str, Any]) -> Item:
         words += [key, str(entry[key])] if key in entry else []
     for key, option in (("valid_life_time", "valid_lft"), ("preferred_life_time", "preferred_lft")):
         words += [option, str(entry[key])] if entry.get(key, FOR_EVER_S) < FOR_EVER_S else []
+    words += ["proto", str(entry["protocol"])] if "protocol" in entry else []
     words += [flag for flag in ADDRESS_FLAGS if entry.get(flag)]
     return (*ADDRESS, *words, "dev", name)
 

@@ -38,6 +38,10 @@ FOLDERS = ("dev", "etc", "mnt", "out", "proc", "root", "run", "sys", "tmp", "var
 Tool = str | Path
 
 
+# Who calls it needs a library that glibc loads by name, which no header names.
+CANCEL = b"pthread_cancel\0"
+
+
 def libraries(program: Path, architecture: str | None = None) -> dict[str, Path]:
     """Guest path -> file of a program's shared libraries and its loader; empty for a static one."""
     if architecture is not None:
@@ -55,7 +59,10 @@ def libraries(program: Path, architecture: str | None = None) -> dict[str, Path]
             f"{program} needs the library {missing[0]}, which this machine has not: install it or"
             " link it in"
         )
-    found = map(Path, re.findall(r"(?:=> |^\s*)(/\S+) \(0x", done.stdout, re.MULTILINE))
+    found = [Path(path) for path in re.findall(r"(?:=> |^\s*)(/\S+) \(0x", done.stdout, re.M)]
+    libc = next((path for path in found if path.name == "libc.so.6"), None)
+    if libc and any(CANCEL in path.read_bytes() for path in (program, *found) if path != libc):
+        found.append(libc.with_name("libgcc_s.so.1"))
     # A library beside a module of Python's is found by way of the module's own folder.
     return {newc.clean_path(os.path.normpath(path)): path for path in found}
 

@@ -19,26 +19,36 @@ from keepon.errors import EnvironmentProblemError
 from keepon.vm.paths import cache_folder, find_program, only_one, run_host
 
 NEWEST = "newest"
-SUITES = {NEWEST: ("trixie", "trixie-backports", "sid"), "bookworm": ("bookworm",)}
+# By the label of the archive that has them.
+SUITES: dict[str, dict[str, tuple[str, ...]]] = {
+    NEWEST: {"Debian": ("trixie", "trixie-backports", "sid")},
+    "bookworm": {"Debian": ("bookworm",), "Debian-Security": ("bookworm-security",)},
+}
 LISTS_S = 86400
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 
 
-def sources(lists: str) -> str:
-    """Lines of sources.list for SUITES, from the Debian archives of this machine."""
+def archives(label: str) -> list[str]:
+    """Addresses of this machine's archives of a label."""
     found = run_host(
         [find_program("apt-get"), "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages",
-         "Label: Debian", "Component: main"]
+         f"Label: {label}", "Component: main"]
     )  # fmt: skip
-    if not found:
+    return sorted(set(found.split()))
+
+
+def sources(lists: str) -> str:
+    """Lines of sources.list for SUITES, from the Debian archives of this machine."""
+    if not archives("Debian"):
         raise EnvironmentProblemError(
             "apt has no list of a Debian archive: run apt-get update, or add one to the apt sources"
         )
     keys = f"[signed-by={KEYRING}] " if KEYRING.is_file() else ""
     return "".join(
         f"deb {keys}{archive} {suite} main\n"
-        for archive in sorted(set(found.split()))
-        for suite in SUITES[lists]
+        for label, suites in SUITES[lists].items()
+        for archive in archives(label)
+        for suite in suites
     )
 
 
