@@ -89,6 +89,13 @@ def start(machine: Machine, lines: tuple[str, ...]) -> None:
         (machine.root / f"proc/{number}/cwd").symlink_to(machine.root / "etc")
 
 
+def test_a_program_that_has_ended_sets_no_clock(machine: Machine) -> None:
+    start(machine, (PHC2SYS, CHRONYD))
+    machine.write("proc/11/stat", "11 (chronyd) Z 1 0 0 0")
+    answer = of_machine.clock_writers(machine.tree)
+    assert answer.found == "phc2sys alone sets the system's clock"
+
+
 @pytest.mark.parametrize("case", ALONE, ids=lambda case: " & ".join(case[1:]))
 def test_the_one_program_that_sets_the_clock_is_left_alone(
     machine: Machine, case: tuple[str, ...]

@@ -89,6 +89,12 @@ def test_a_map_that_is_too_short_ends_with_zeros_as_tc_has_it() -> None:
     assert tree.classes is not None and tree.classes.map == (*[1] * 7, *[0] * 9)
 
 
+def test_mqprio_alone_has_a_queue_for_each_of_eight_classes() -> None:
+    tree = reader.parse_one("tc qdisc add dev eth0 root mqprio", "alone")
+    assert tree.classes is not None
+    assert tree.classes.queues == tuple((1, number) for number in range(8))
+
+
 def test_a_device_that_is_misspelt_is_noticed() -> None:
     """As it is printed: Figure 6 (4) has esp2s0 (D-DEVNAME)."""
     with pytest.raises(ConfigError) as told:

@@ -114,6 +114,8 @@ class Tree:
             if comm is not None:
                 unit = re.search(r"([\w@.\\-]+\.service)$", group, re.MULTILINE)
                 after_name = stat.rpartition(")")[2].split()  # state, parent, ...
+                if after_name[:1] == ["Z"]:
+                    continue  # it has ended, and its parent has not asked how
                 parent = int(after_name[1]) if after_name else 0
                 found.append(Process(int(name), comm, unit[1] if unit else "", parent))
         return found

@@ -93,7 +93,8 @@ class _Classes:
                 f"queues has {len(self.queues)} entries, and num_tc is {self.count}; write one"
                 " COUNT@FIRST for each class"
             )
-        for word, (count, first) in zip(self.queue_words, self.queues, strict=True):
+        named = self.queue_words or [name] * self.count  # left to tc
+        for word, (count, first) in zip(named, self.queues, strict=True):
             if first + count > (most or TX_QUEUES_MAX):
                 raise word.refuse(
                     f"needs {first + count} transmit queues; the device has {most or TX_QUEUES_MAX}"
