@@ -57,7 +57,8 @@ class Unplanned:
     def _add_loads(self) -> None:
         for load, way in self._given.best_effort:
             leaf = (way[0], way[1])
-            longest = max(load.frame_bytes, self._slot_bytes(leaf)) + _OVERHEAD_BYTES
+            trim = trim_bytes(self._given, leaf, 1)
+            longest = max(load.frame_bytes + trim, self._slot_bytes(leaf)) + _OVERHEAD_BYTES
             for place in itertools.pairwise(way):
                 if place in self._ports:
                     queue = self._given.bridges[place[0]].class_of(load.priority)
