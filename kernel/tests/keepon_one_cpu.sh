@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Two links on one CPU: rt2 is polled by a thread, with 2.5 ms of slots posted, while rt0 with the largest pre-buffer goes and comes.
-# The pacer's memory is allocated in one piece, which takes this CPU 4 ms (it clears 0.5 GB/s): once for each coming, not for each class.
+# Two links on one CPU: rt2 is polled by a thread, with 2.5 ms of slots posted, while rt0 with the largest pre-buffer is set down and up.
+# The pacer's memory is allocated in one piece, which takes this CPU 4 ms (it clears 0.5 GB/s): once each time that the link comes up, not once for each class.
 . /lib/keepon/test.sh
 . /lib/keepon/common.sh
 wire
@@ -21,5 +21,5 @@ for again in 1 2; do
 done
 wait_until 2 is_running rt0
 ip link del rt0
-run "the other link's wire runs dry no more than once for each coming" [ "$(counter rt2 underruns)" -le 3 ]
+run "the other link's wire runs dry at most once each time that the link comes up" [ "$(counter rt2 underruns)" -le 3 ]
 done_testing

@@ -38,7 +38,7 @@ FOLDERS = ("dev", "etc", "mnt", "out", "proc", "root", "run", "sys", "tmp", "var
 Tool = str | Path
 
 
-# Who calls it needs a library that glibc loads by name, which no header names.
+# glibc loads libgcc_s.so.1 for programs that call it, though no ELF header names that library.
 CANCEL = b"pthread_cancel\0"
 
 
