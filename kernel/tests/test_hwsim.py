@@ -9,6 +9,7 @@ import io
 import json
 import re
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -209,8 +210,15 @@ def test_the_capture_device_shows_the_wire_record(family: str) -> None:
         "torn",
         "good",
     ]
-    slots = [stamp for (stamp, _), want in zip(phc, wanted, strict=True) if want["bytes"] == 1230]
-    assert {after - before for before, after in pairwise(slots)} == {10_000}, "back to back"
+    slots = [(stamp, want) for (stamp, _), want in zip(phc, wanted, strict=True)]
+    apart = Counter(
+        after - before
+        for (before, _), (after, want) in pairwise(slots)
+        if want["bytes"] == 1230 and not want["first"]
+    )
+    # The ring may run dry where the kernel's receive path takes all of the CPU.
+    assert set(apart) == {10_000}, "back to back"
+    assert apart[10_000] > 350
     tagged = [frame[12:16] for _, frame in real if frame[12:14] == b"\x81\0"]
     assert tagged == [b"\x81\0\xc0\x05"] * 3
     mac = bytes.fromhex(result.files["n0.mac"].decode().strip().replace(":", ""))
