@@ -359,7 +359,7 @@ def test_port_numbers_follow_the_links_of_the_scenario(habitat: Planned) -> None
 def test_entries_too_short_for_taprio_are_named(habitat: Planned) -> None:
     notes = commands.export(habitat).notes
     assert any(
-        "port swp0 towards br2: its shortest gate entry of 32 ns is below the 480 ns" in note
+        "port swp0 towards br2: its shortest gate entry of 64 ns is below the 480 ns" in note
         for note in notes
     )
     assert not any("br4" in note for note in notes)

@@ -361,9 +361,9 @@ WRONG = [
     ),
     (
         "habitat-GCL.csv",
-        r",3682,5442,",
-        ",5442,5442,",
-        r"column `end` = \"5442\": must be above start",
+        r",3690,5450,",
+        ",5450,5450,",
+        r"column `end` = \"5450\": must be above start",
     ),
     ("habitat-GCL.csv", r'(7, 0\)",4,.*),1000000', r"\1,2000000", r"column `cycle`"),
 ]

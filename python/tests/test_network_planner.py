@@ -478,7 +478,7 @@ def test_best_effort_that_ends_as_a_window_opens_delays_nothing() -> None:
     plan = verify(scenario, make_plan(scenario))
     # A launch-time NIC sends what has no txtime at once: one such frame may be on the wire when a
     # launch is due.
-    assert plan["streams"]["F0"]["bounds"]["release_error_ns"] == 32 + 1538 * 8
+    assert plan["streams"]["F0"]["bounds"]["release_error_ns"] == 32 + 8 + 1538 * 8
     entries = plan["bridges"]["br"]["ports"]["z"]["entries"]
     assert [entry["gates"] for entry in entries] == ["0xdf", "0x00", "0x20", "0xdf"]
     assert entries[1]["ns"] == 60 * 8

@@ -214,9 +214,9 @@ frame_bytes = 1000
 """
     scenario = loading.parse(text, "hand.toml")
     plan = verify(scenario, make_plan(scenario))
-    # frame 8 us, processing 2, cables 0.1, preamble 0.064, comparator 0.032
-    assert plan["streams"]["high"]["bounds"]["delay_ns"] == 10_196
-    deadline = loading.parse(text + "deadline_ns = 10_196\n", "hand.toml")
+    # frame 8 us, processing 2, cables 0.1, preamble 0.064, comparator 0.032, next byte 0.008
+    assert plan["streams"]["high"]["bounds"]["delay_ns"] == 10_204
+    deadline = loading.parse(text + "deadline_ns = 10_204\n", "hand.toml")
     assert (
         make_plan(deadline)["streams"]["high"]["release_ns"]
         == (plan["streams"]["high"]["release_ns"])

@@ -383,8 +383,8 @@ def test_the_checker_counts_best_effort_at_its_own_port_only() -> None:
     scenario = gateway(*streams, load, driver="launchtime")
     plan = planned(scenario)
     late = {name: plan["streams"][name]["release_late_ps"] for name in "xy"}
-    assert late["x"] == 32_000
-    assert late["y"] == 32_000 + (1518 + 20) * 8_000
+    assert late["x"] == 32_000 + 8_000
+    assert late["y"] == 32_000 + 8_000 + (1518 + 20) * 8_000
     swapped = copy.deepcopy(plan)
     for name, other in (("x", "y"), ("y", "x")):
         swapped["streams"][name]["release_late_ps"] = late[other]

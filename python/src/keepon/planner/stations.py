@@ -277,8 +277,8 @@ def _other_driver(
 ) -> StationPlan:
     launch = driver == "launchtime"
     clock_ps = scenario.clock_error_ns(station, driver) * PS_PER_NS
-    # A frame without txtime goes at the wire's next byte; one that is due just after it came waits
-    # for both.
+    # After a match a launch waits for the wire's next byte, to which a PHC may have any phase, and
+    # first for a frame without txtime that has begun.
     wire = port.wire
     others = [load.frame_bytes for _, load in topology.loads[port.name]]
     others += [PTP_FRAME_BYTES_MAX] if scenario.sync.by_ptp else []
@@ -291,8 +291,8 @@ def _other_driver(
         poll_overhead_ns=0,
         grid_ps=LAUNCH_QUANTUM_PS if launch else PS_PER_NS, phase_ps=0,
         error_low_ps=-(_short_preamble_ps(scenario, station, wire) if launch else 0) - clock_ps,
-        error_high_ps=(LAUNCH_QUANTUM_PS + _tick_ps(scenario, station,
-        wire) + before_ps if launch else 0) + clock_ps,
+        error_high_ps=(LAUNCH_QUANTUM_PS + byte_time_ps(wire.rate_bps) + before_ps
+        if launch else 0) + clock_ps,
         bounded=launch and scenario.sync.mode != "none" and station.release != "sleep"
         and not launchtime.early_by_etf(scenario, station),
     )  # fmt: skip
@@ -301,14 +301,6 @@ def _other_driver(
 def _one_clock(scenario: Scenario, station: Station) -> bool:
     """Is the NIC's crystal network time itself?"""
     return scenario.sync.mode == "ideal" and not station.clock_ppm and not station.wander_ppb_per_s
-
-
-def _tick_ps(scenario: Scenario, station: Station, wire: Wire) -> int:
-    """How long the wire waits for its next byte: not at all where the comparator steps by whole
-    bytes of its clock.
-    """
-    tick_ps = byte_time_ps(wire.rate_bps)
-    return 0 if _one_clock(scenario, station) and LAUNCH_QUANTUM_PS % tick_ps == 0 else tick_ps
 
 
 def _short_preamble_ps(scenario: Scenario, station: Station, wire: Wire) -> int:

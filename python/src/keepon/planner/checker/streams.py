@@ -102,9 +102,8 @@ def check_releases(given: Given) -> list[str]:
         elif entry["frame_bytes_on_wire"] != stream.frame_bytes:
             found.append(f"{stream.id} is sent with another length than its own")
         if station.driver == "launchtime":
-            # Transmissions begin with a byte of the wire, which is ready at a match only where both
-            # have one clock. What the match finds waiting for its first byte is sent before it,
-            # whole.
+            # A transmission begins with a byte of the wire, in which a match may fall anywhere.
+            # What the match finds waiting for its first byte is sent before it, whole.
             even = (
                 given.scenario.sync.mode == "ideal"
                 and station.clock_ppm == station.wander_ppb_per_s == 0
@@ -115,8 +114,7 @@ def check_releases(given: Given) -> list[str]:
                 for load, way in given.best_effort
                 if (way[0], way[1]) == place
             ]
-            first_byte_ps = 0 if even and 32_000 % byte_ps == 0 else byte_ps
-            high_ps = 32_000 + first_byte_ps + max(sent_bytes) * byte_ps
+            high_ps = 32_000 + byte_ps + max(sent_bytes) * byte_ps
             # Eight bytes by the fastest crystal there may be, 1000 ppm, take less than by none.
             fast_ps = 8 * byte_ps * 1_000_000 // 1_001_000
             # A launch is a whole ns, eight bytes before the txtime or just sooner.
