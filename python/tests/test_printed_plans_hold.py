@@ -6,6 +6,7 @@ files.
 from __future__ import annotations
 
 import itertools
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -119,6 +120,47 @@ frame_bytes = 500
 """
     plan, _ = holds(loading.parse(text, "camera.toml"))
     assert plan["streams"]["frame"]["bounds"]["release_error_ns"] == 32 + 8
+
+
+def test_launch_times_that_txtime_assist_gives_best_effort_cost_streams_their_bound() -> None:
+    """It counts 196 bytes and not the 220 of the wire, so 55 us of best effort are left over at the
+    end of its window.
+    """
+    text = """
+schema = "keepon.scenario/1"
+name = "assist"
+duration_s = 0.1
+host_tail_scale = 0.0
+defaults = { rate_bps = 100_000_000 }
+link = [{ ends = ["a", "b"] }]
+load = [{ id = "bulk", talker = "a", listener = "b", kind = "saturate", frame_bytes = 200, tc = 1 }]
+
+[[station]]
+name = "a"
+driver = "launchtime"
+qdisc = '''
+tc qdisc replace dev eth0 root handle 100 taprio num_tc 2 map 1 0 1 1 1 1 1 1 1 1 1 1 1 1 1 1 \
+   queues 1@0 1@0 base-time 0 sched-entry S 01 300000 sched-entry S 02 700000 flags 0x1 \
+   txtime-delay 500000 clockid CLOCK_TAI
+tc qdisc replace dev eth0 parent 100:1 etf skip_sock_check offload delta 300000 clockid CLOCK_TAI
+'''
+
+[[station]]
+name = "b"
+
+[[stream]]
+id = "rtc"
+talker = "a"
+listeners = ["b"]
+period_ns = 1_000_000
+frame_bytes = 200
+tc = 0
+"""
+    plan, _ = holds(loading.parse(text, "camera.toml"))
+    assert plan["streams"]["rtc"]["bounds"]["delay_ns"] is None
+    alone = re.sub("load = .*", "", text)
+    plan, _ = holds(loading.parse(alone, "assist.toml"))
+    assert plan["streams"]["rtc"]["bounds"]["delay_ns"] is not None
 
 
 @pytest.mark.parametrize("ppm", ["25.5", "1000.0", "-1000.0"])

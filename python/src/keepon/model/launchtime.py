@@ -10,11 +10,12 @@ before its txtime.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from keepon.errors import ConfigError
 from keepon.model.hosts import Stage, etf_delta_key, etf_delta_ns, host_of
-from keepon.model.qdiscs.stations import launches
-from keepon.model.scenario import Scenario, Station, Stream
+from keepon.model.qdiscs.stations import assisted, launches, tree_of
+from keepon.model.scenario import Load, Scenario, Station, Stream
 
 FETCHED_NS = 1_200
 """From a frame that the NIC has fetched to its txtime: the preamble, and what is rounded."""
@@ -147,3 +148,16 @@ def early_by_etf(scenario: Scenario, station: Station) -> bool:
     return not all(
         launches(station, stream.tc) for stream in scenario.stream if stream.talker == station.name
     )
+
+
+def overruns(station: Station, loads: Sequence[Load]) -> bool:
+    """Whether best effort may be sent into the windows of streams: txtime-assist gives it launch
+    times one frame after the other, without room for preambles and gaps (length_to_duration() of
+    sch_taprio.c), and the NIC sends all of them.
+
+    Args:
+        station: with a launch-time NIC.
+        loads: by the same port.
+    """
+    tree = tree_of(station)
+    return tree is not None and assisted(tree) and bool(loads)

@@ -294,7 +294,8 @@ def _other_driver(
         error_high_ps=(LAUNCH_QUANTUM_PS + byte_time_ps(wire.rate_bps) + before_ps
         if launch else 0) + clock_ps,
         bounded=launch and scenario.sync.mode != "none" and station.release != "sleep"
-        and not launchtime.early_by_etf(scenario, station),
+        and not launchtime.early_by_etf(scenario, station)
+        and not launchtime.overruns(station, [load for _, load in topology.loads[port.name]]),
     )  # fmt: skip
 
 

@@ -5,7 +5,9 @@ the words of their commands.
 
 from __future__ import annotations
 
-from keepon.model.scenario import Station
+from itertools import pairwise
+
+from keepon.model.scenario import Station, Stream
 from keepon.planner.checker.given import Given
 
 
@@ -18,6 +20,16 @@ def keeps_times(given: Given, station: Station) -> bool:
     commands = [line.split() for line in station.qdisc.replace("\\\n", " ").splitlines()]
     streams = [stream for stream in given.streams.values() if stream.talker == station.name]
     return all({"etf", "offload"} <= set(_leaf(commands, stream.tc)) for stream in streams)
+
+
+def keeps_windows(given: Given, stream: Stream) -> bool:
+    """No best effort leaves by the stream's port behind txtime-assist, which counts its frames too
+    short for the launch times it gives them.
+    """
+    station, place = given.scenario.station_named(stream.talker), given.leaves[stream.id]
+    words = (station.qdisc or "").split()
+    flags = [int(value, 0) for word, value in pairwise(words) if word == "flags"]
+    return 1 not in flags or all((way[0], way[1]) != place for _, way in given.best_effort)
 
 
 def _leaf(commands: list[list[str]], tc: int) -> list[str]:

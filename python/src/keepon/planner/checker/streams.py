@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from keepon.model.plan import DelayTerms, PlannedStream
 from keepon.model.scenario import Stream
 from keepon.planner.checker.given import Given
-from keepon.planner.checker.qdiscs import keeps_times
+from keepon.planner.checker.qdiscs import keeps_times, keeps_windows
 from keepon.planner.checker.replay import Replay
 from keepon.planner.checker.steady import Steady
 
@@ -220,6 +220,7 @@ def _compare(
     timed = (
         talker.driver != "standard"
         and not early
+        and keeps_windows(given, stream)
         and talker.release != "sleep"
         and given.scenario.sync.mode != "none"
     )
