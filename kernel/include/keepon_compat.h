@@ -200,13 +200,6 @@ static inline void keepon_taprio_tell(struct tc_taprio_qopt_offload *offload, u6
 	stats->tx_overruns = tx_overruns;
 }
 
-/* Gate masks by queue, as 6.1 has them. */
-static inline void keepon_taprio_caps(struct tc_taprio_caps *caps)
-{
-	caps->supports_queue_max_sdu = true;
-	caps->gate_mask_per_txq = true;
-}
-
 #else
 
 static inline enum keepon_taprio_ask
@@ -236,12 +229,16 @@ static inline void keepon_taprio_tell(struct tc_taprio_qopt_offload *offload, u6
 {
 }
 
+#endif
+
+/* Gate masks are of queues: until 6.2 for every driver, since 6.3 for one that asks for it. */
 static inline void keepon_taprio_caps(struct tc_taprio_caps *caps)
 {
 	caps->supports_queue_max_sdu = true;
-}
-
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
+	caps->gate_mask_per_txq = true;
 #endif
+}
 
 /* ---- mqprio offload: 6.1 has no sentence, and no frames that others may interrupt ---- */
 
