@@ -80,6 +80,8 @@ before=$(seen)
 refuse "a card with one queue is refused" ip netns exec single sh /export/rt-simulator.sh
 like "$(ip netns exec single sh /export/rt-simulator.sh 2>&1)" "eth0 has 1 transmit queues and the plan needs 2" "the reason is told"
 is "$(seen)" "$before" "nothing was changed"
+refuse "Linux takes no mqprio there, were it of one queue" tc -n single qdisc add dev eth0 root \
+	mqprio num_tc 1 map 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 queues 1@0 hw 0
 
 # what somebody else has set up is left: a VLAN device, queues
 ip netns add owned

@@ -423,6 +423,33 @@ def test_a_root_with_classes_goes_before_another_is_set(habitat: Planned) -> Non
         assert bool(roots) == ("cleared() {" in text and "\ncleared " in text)
 
 
+LOAD = """
+[[load]]
+id = "L"
+talker = "a"
+listener = "b"
+rate_bps = 1_000_000
+frame_bytes = 400
+"""
+
+
+@pytest.mark.parametrize("driver", ["standard", "launchtime"])
+def test_mqprio_of_one_queue_needs_a_device_of_two(tmp_path: Path, driver: str) -> None:
+    """Linux refuses it otherwise, after the script has changed the card."""
+    path = tmp_path / "load.toml"
+    text = SLOW.replace('talker = "a"\nlisteners = ["b"]', 'talker = "b"\nlisteners = ["a"]')
+    text = text.replace('name = "a", driver = "launchtime"', f'name = "a", driver = "{driver}"')
+    path.write_text(f"{text}period_ns = 2_000_000_000\n{LOAD}")
+    scenario = loading.load(path)
+    script = commands.export(Planned(scenario, session.planned(scenario))).files["a.sh"]
+    assert " mqprio num_tc 1 map" in script
+    needed = script.index("[ $# -ge 2 ] || stop")
+    assert needed < script.index("\nswitch_off ")
+    told = script[needed:].partition("\n")[0]
+    assert "eth0 has $# transmit queues and the plan needs 2: " in told
+    assert "have more by ethtool -L eth0 combined 2 (or tx 2), or of a veth by numtxqueues" in told
+
+
 def test_launch_times_have_room_in_their_queue_behind_the_first_frame(habitat: Planned) -> None:
     made = commands.export(habitat)
     files = made.files

@@ -99,7 +99,10 @@ def _bridge(planned: Planned, name: str, ports: list[Port]) -> str:
     used = list(peers) if by_ptp else [port.name for port in ports]
     needs: list[Need] = [steps.Program(name) for name in ("ip", "tc", "ethtool")]
     needs += [steps.Program("ptp4l")] if by_ptp else []
-    needs += [steps.Queues(port.name, port.queues, "gates are those of queues") for port in ports]
+    needs += [
+        steps.Queues(port.name, max(steps.MULTIQUEUE_MIN, port.queues), "gates are those of queues")
+        for port in ports
+    ]
     lines = [
         "#!/bin/sh",
         f"# Bridge {name} of scenario {planned.scenario.name}: gates and clock; run as root.",

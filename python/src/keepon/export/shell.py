@@ -136,11 +136,11 @@ def _need(need: Need) -> Iterator[str]:
                 " keepon: install keepon-tools, or build its plugin with kernel/plugin/build"
                 ' (docs/kernel.md)"'
             )
-        case steps.Queues(device, count, otherwise):
+        case steps.Queues(device, count):
             yield f"set -- /sys/class/net/{device}/queues/tx-*"
             yield (
                 f'[ $# -ge {count} ] || stop "{device} has $# transmit queues and the plan needs'
-                f' {count}: {otherwise}"'
+                f' {count}: {need.remedy}"'
             )
         case steps.Clock(device, otherwise):
             yield (

@@ -86,7 +86,8 @@ def _programs(machine: Machine, station: Station) -> list[str]:
     return programs
 
 
-def _needs(machine: Machine, station: Station) -> Iterator[Need]:
+def _needs(machine: Machine, station: Station, qdiscs: list[str]) -> Iterator[Need]:
+    """`qdiscs`: queueing disciplines that are set."""
     nic, device = machine.nic(station.name), machine.device(station.name)
     driver, queues = machine.driver(station.name), machine.queues(station.name)
     yield from (steps.Program(name) for name in _programs(machine, station))
@@ -100,10 +101,10 @@ def _needs(machine: Machine, station: Station) -> Iterator[Need]:
         yield steps.Free(device, f"take it away with ip link del {device}")
         yield steps.LinkType()
         return
-    if machine.talks(station.name):
+    if not {"mqprio", "taprio"}.isdisjoint(qdiscs):
         yield steps.Queues(
             nic,
-            queues.count,
+            max(steps.MULTIQUEUE_MIN, queues.count),
             "one for each class of streams and one for everything else, which would delay streams"
             " in a queue of theirs; take another card, or driver keepon, which needs one queue",
         )
@@ -242,17 +243,17 @@ def setup(machine: Machine, station: Station) -> Setup:
     sync = machine.scenario.sync
     files = {ptpconfig.config_name(station.name): ptp_config(machine, station)}
     queues = tuple(_queues(machine, station))
-    kinds = (
+    kinds = [
         steps.kind_of(step.words)
         for step in queues
         if isinstance(step, steps.RootQueues | steps.LeafQueues)
-    )
+    ]
     return Setup(
         f"station {station.name} of scenario {machine.scenario.name}",
         machine.nic(station.name),
         machine.device(station.name),
         (
-            *_needs(machine, station),
+            *_needs(machine, station, kinds),
             *(steps.Scheduler(kind) for kind in dict.fromkeys(kinds)),
         ),
         (

@@ -52,11 +52,11 @@ def _check(need: Need) -> None:
                 raise EnvironmentProblemError(f"{device} is there already: {remedy}")
         case steps.LinkType():
             _check_link_type()
-        case steps.Queues(device, count, otherwise):
+        case steps.Queues(device, count):
             has = len(list((CLASS / device / "queues").glob("tx-*")))
             if has < count:
                 raise EnvironmentProblemError(
-                    f"{device} has {has} transmit queues and the plan needs {count}: {otherwise}"
+                    f"{device} has {has} transmit queues and the plan needs {count}: {need.remedy}"
                 )
         case steps.Clock(device, otherwise):
             if not has_clock(device):

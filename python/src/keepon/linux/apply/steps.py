@@ -25,6 +25,8 @@ PACKAGES = {
 """Debian's packages of the programs."""
 CARRIER_WAIT_S = 15
 """Linux leaves devices whose MTU is smaller without the protocol."""
+MULTIQUEUE_MIN = 2
+"""Transmit queues without which Linux sets no mqprio and no taprio, however many these use."""
 STEP_S = 0.001
 """Of phc2sys: from which error on it steps the system's clock."""
 
@@ -59,6 +61,14 @@ class Queues:
     device: str
     count: int
     otherwise: str
+
+    @property
+    def remedy(self) -> str:
+        """What is not possible with fewer, and how to have more."""
+        return (
+            f"{self.otherwise}; have more by ethtool -L {self.device} combined {self.count} (or tx"
+            f" {self.count}), or of a veth by numtxqueues as it is made"
+        )
 
 
 @dataclass(frozen=True)
