@@ -9,7 +9,11 @@
 modprobe keepon_hwsim
 
 bridge() {
-	ip netns exec "$name" env "$@" sh "/export/$name.sh" >>"/out/$name.said" 2>&1
+	if ip netns exec "$name" env "$@" sh "/export/$name.sh" >>"/out/$name.said" 2>&1; then
+		echo taken
+	else
+		echo refused
+	fi >>"/out/$name.result"
 }
 
 # settings: what each port obeys and does beside gates
@@ -40,23 +44,26 @@ while read -r name ports; do
 		ip link set "$far" netns "$name-peers"
 		ip -n "$name-peers" link set "$far" up
 	done
-	tc -n "$name" qdisc add dev swp0 root handle 7: pfifo # somebody's own
-	for entry in $ports; do # and what has classes, which taprio cannot simply take the place of
-		[ "${entry#*:}" = swp0 ] || tc -n "$name" qdisc add dev "${entry#*:}" root handle 8: mqprio \
-			num_tc 2 map 0 1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 queues 4@0 4@4 hw 0
+	for entry in $ports; do # the user's own, with classes and without
+		port=${entry#*:}
+		if [ "$port" = swp0 ]; then
+			tc -n "$name" qdisc add dev "$port" root handle 7: pfifo
+		else
+			tc -n "$name" qdisc add dev "$port" root handle 8: mqprio \
+				num_tc 2 map 0 1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 queues 4@0 4@4 hw 0
+		fi
 	done
-	if bridge; then
-		echo taken >>"/out/$name.result"
-	else
-		echo refused >>"/out/$name.result"
-	fi
+	tc -n "$name" qdisc show >"/out/$name.own"
+	bridge
+	tc -n "$name" qdisc show >"/out/$name.left"
+	for entry in $ports; do
+		tc -n "$name" qdisc del dev "${entry#*:}" root
+	done
+	bridge
 	tc -n "$name" qdisc show >"/out/$name.before"
 	settings >"/out/$name.first"
-	if bridge GATES="clockid CLOCK_TAI"; then
-		echo taken >>"/out/$name.result"
-	else
-		echo refused >>"/out/$name.result"
-	fi
+	bridge GATES="clockid CLOCK_TAI"
+	bridge GATES="clockid CLOCK_TAI"
 	tc -n "$name" qdisc show >"/out/$name.qdiscs"
 	ip netns exec "$name" grep . /sys/class/net/swp*/queues/tx-1/traffic_class >"/out/$name.classes"
 	settings >"/out/$name.then"
@@ -96,9 +103,30 @@ ip -n owned link add link eth0 name eth0.0 type vlan id 0
 like "$(ip netns exec owned sh /export/rt-simulator.sh 2>&1)" "eth0.0 is there already" "a device is refused"
 is "$(ip -n owned -o link show | grep -c 'eth0\.0')" 1 "it is left"
 ip -n owned link del eth0.0
-tc -n owned qdisc add dev eth0 root handle 7: pfifo
-refuse "queues are refused" ip netns exec owned sh /export/rt-simulator.sh
-is "$(tc -n owned qdisc show dev eth0 | grep -c 'pfifo 7:')" 1 "they are left"
+for root in "handle 7: pfifo" fq_codel; do
+	# shellcheck disable=SC2086 # words
+	tc -n owned qdisc add dev eth0 root $root
+	before=$(tc -n owned qdisc show dev eth0)
+	like "$(ip netns exec owned sh /export/rt-simulator.sh 2>&1)" \
+		"eth0 has queueing discipline ${root##* } [78].*take it away with tc qdisc del dev eth0 root" "$root is refused"
+	is "$(tc -n owned qdisc show dev eth0)" "$before" "it is left"
+	tc -n owned qdisc del dev eth0 root
+done
+
+# queues of an earlier run are set again
+queues() {
+	tc -n owned qdisc show dev eth0 | sed 's/etf [0-9a-f]*:/etf/' # Linux chooses the number
+}
+run "the script runs" ip netns exec owned sh /export/rt-simulator.sh
+ip -n owned link del eth0.0
+kill "$(cat /run/phc2sys-rt-simulator.pid)"
+first=$(queues)
+run "it runs again" ip netns exec owned sh /export/rt-simulator.sh
+like "$first" "mqprio 100: root" "queues are set"
+like "$first" "etf parent 100:1" "and etf in front of streams'"
+is "$(queues)" "$first" "they are the same"
+tc -n owned qdisc del dev eth0 root
+kill "$(cat /run/phc2sys-rt-simulator.pid)"
 
 # without ptp4l's configuration beside it
 modprobe keepon

@@ -338,26 +338,33 @@ def test_tc_takes_the_gates_of_exported_bridges(family: str) -> None:
     assert [name for name, taken in by_linux.items() if taken] == ["br2", "br3", "br4"]
     for name, ports in gates.items():
         said = result.files[f"{name}.said"].decode()
-        offloaded, by_timers = result.files[f"{name}.result"].decode().split()
-        before = result.files[f"{name}.before"].decode()
-        assert offloaded == "refused" and "taprio" not in before and "qdisc pfifo 7:" in before
+        over_own, offloaded, *by_timers = result.files[f"{name}.result"].decode().split()
+        own, before = (result.files[f"{name}.{when}"].decode() for when in ("own", "before"))
+        assert over_own == "refused" and result.files[f"{name}.left"].decode() == own
+        assert offloaded == "refused" and "taprio" not in before
         shown = result.files[f"{name}.qdiscs"].decode()
-        first, then = (told_settings(result.files[f"{name}.{when}"]) for when in ("first", "then"))
-        assert len(first) == len(then) >= 4 and set(first.values()) == {"on", "enabled"}
+        on, then = (told_settings(result.files[f"{name}.{when}"]) for when in ("first", "then"))
+        assert len(on) == len(then) >= 4 and set(on.values()) == {"on", "enabled"}
         off = {(port.name, what) for port in ports for what in ("PAUSE", "EEE")}
         off = off if by_linux[name] else set()
         assert {key for key, value in then.items() if value in ("off", "disabled")} == off
         if not by_linux[name]:
-            assert by_timers == "refused" and "it needs a switch that takes" in said
+            assert by_timers == ["refused"] * 2 and "it needs a switch that takes" in said
             assert "taprio" not in shown
             continue
+        first = ports[0].name
+        kind = "pfifo 7:" if first == "swp0" else "mqprio 8:"
+        assert said.splitlines()[0] == (
+            f"/export/{name}.sh: {first} has queueing discipline {kind} at its root, which Keepon"
+            f" did not set: take it away with tc qdisc del dev {first} root"
+        )
         assert "offload needs a switch whose driver has it" in said
-        assert by_timers == "taken", said
+        assert by_timers == ["taken"] * 2, said
         classes = result.files[f"{name}.classes"].decode()
         assert all(f"/{port.name}/queues/tx-1/traffic_class:1\n" in classes for port in ports)
         for port in ports:
-            own = shown.partition(f"qdisc taprio 100: dev {port.name} ")[2].partition("qdisc ")[0]
-            entries = re.findall(r"index \d+ cmd S gatemask (0|0x[0-9a-f]+) interval (\d+)", own)
+            its = shown.partition(f"qdisc taprio 100: dev {port.name} ")[2].partition("qdisc ")[0]
+            entries = re.findall(r"index \d+ cmd S gatemask (0|0x[0-9a-f]+) interval (\d+)", its)
             base_ns, listed = commands.joined(port)
             assert [(int(mask, 16), int(ns)) for mask, ns in entries] == listed
-            assert f"base-time {base_ns} " in own
+            assert f"base-time {base_ns} " in its

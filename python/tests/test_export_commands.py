@@ -400,7 +400,9 @@ def test_a_message_of_tc_holds_so_many_entries_and_no_more() -> None:
     for count in (commands.TC_ENTRIES_MAX, commands.TC_ENTRIES_MAX + 1):
         entries = tuple((1 + number % 2, 10_000) for number in range(count))
         changed = exported.Port("br1", "a", "swp0", 10**9, 0, entries)
-        *_, line = script_lines("\n".join(commands.taprio(changed)))
+        (line,) = [
+            line for line in script_lines("\n".join(commands.taprio(changed))) if "taprio" in line
+        ]
         line[line.index("$gates") :] = commands.FULL_OFFLOAD.split()
         line[line.index("dev") + 1] = "lo"
         apart = ["unshare", "--net"] if os.geteuid() == 0 else []
@@ -412,15 +414,22 @@ def test_a_message_of_tc_holds_so_many_entries_and_no_more() -> None:
     assert 'stop "bridge sw-cell, port swp0' in commands.export(ROBOTS).files["sw-cell.sh"]
 
 
-def test_a_root_with_classes_goes_before_another_is_set(habitat: Planned) -> None:
-    """Linux would take the classes of both; a root without classes stays until it is replaced."""
+def test_roots_are_looked_at_first_and_go_before_others_are_set(habitat: Planned) -> None:
+    """Linux would take the classes of both."""
     for text in commands.export(habitat).files.values():
         lines = text.splitlines()
-        roots = [
-            at for at, line in enumerate(lines) if re.match(r"tc qdisc \S+ dev \S+ .*root", line)
-        ]
-        assert all(lines[at - 1] == f"cleared {lines[at].split()[4]}" for at in roots)
-        assert bool(roots) == ("cleared() {" in text and "\ncleared " in text)
+        set_here = {
+            at: line.split()[4]
+            for at, line in enumerate(lines)
+            if re.match(r"tc qdisc \S+ dev \S+ .*root .*\w", line) and " del " not in line
+        }
+        for at, device in set_here.items():
+            assert lines[at - 1].startswith(f"tc qdisc del dev {device} root ")
+        looked_at = [line.split()[1] for line in lines if re.match(r"own_root \w", line)]
+        assert looked_at == [device for device in set_here.values() if device != "rt0"]
+        if looked_at:
+            changes = min(text.index(word) for word in ("\nswitch_off ", "\nlinked "))
+            assert text.rindex("\nown_root ") < changes
 
 
 LOAD = """

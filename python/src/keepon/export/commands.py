@@ -50,8 +50,8 @@ def taprio(port: Port) -> Iterator[str]:
     levels = [*port.classes, *[port.classes[0]] * (PRIORITIES - len(port.classes))]
     base_ns, entries = joined(port)
     yield f"# towards {port.peer}: {len(entries)} entries, {port.cycle_ns} ns"
-    yield f"cleared {port.name}"
-    yield (
+    yield from shell.set_root(
+        port.name,
         f"tc qdisc replace dev {port.name} parent root handle 100 taprio num_tc {port.queues}"
         f" \\\n\tmap {' '.join(map(str, levels))} \\\n\tqueues"
         f" {' '.join(f'1@{queue}' for queue in range(port.queues))} \\\n\tbase-time"
@@ -61,7 +61,7 @@ def taprio(port: Port) -> Iterator[str]:
             for mask, ns in entries
         )
         + f'\t$gates || stop "{port.name} takes no such gates: offload needs a switch whose driver'
-        ' has it; GATES=\\"clockid CLOCK_TAI\\" lets timers of the CPU be the gates"'
+        ' has it; GATES=\\"clockid CLOCK_TAI\\" lets timers of the CPU be the gates"',
     )
 
 
@@ -112,7 +112,7 @@ def _bridge(planned: Planned, name: str, ports: list[Port]) -> str:
         f"gates=${{GATES:-{FULL_OFFLOAD}}}",
         "# Nothing is changed before all that is needed is there.",
         *(f'stop "{note}"' for port in ports if (note := _not_by_tc(port)) is not None),
-        *shell.needs(needs, used),
+        *shell.needs(needs, used, [port.name for port in ports]),
         shell.helpers([]),
     ]
     linked: list[Step] = []
@@ -128,7 +128,7 @@ def _bridge(planned: Planned, name: str, ports: list[Port]) -> str:
             " commands below.",
         ]
     for gated in ports:
-        lines += [*taprio(gated), shell.queues_set(gated.name)]
+        lines += taprio(gated)
     if by_ptp:
         lines.append("# gPTP: the bridge passes time on, or has it.")
         lines += shell.lines(steps.Ptp4l(name, ptpconfig.config_name(name), "-H"))

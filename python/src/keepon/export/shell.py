@@ -70,11 +70,16 @@ linked() {{
 }}
 """
 
-_CLEARED = """
-# cleared DEVICE: a root with classes takes them away as it goes, those of its successor, too.
-cleared() {
-	case $(tc qdisc show dev "$1") in
-	*"qdisc mqprio"* | *"qdisc taprio"*) tc qdisc del dev "$1" root ;;
+_OWN_ROOT = """
+# own_root DEVICE: what stands at its root is Linux's default, or of an earlier run.
+own_root() {
+	root=$(tc qdisc show dev "$1" | sed -n 's/^qdisc \\([^ ]* [^ ]*\\) root.*/\\1/p')
+	case $root in
+	"" | *" 0:" | "mqprio 100:" | "taprio 100:") ;;
+	*)
+		stop "$1 has queueing discipline $root at its root, which Keepon did not set:" \\
+			"take it away with tc qdisc del dev $1 root"
+		;;
 	esac
 }
 """
@@ -163,8 +168,10 @@ def _scheduler(kind: str) -> str:
     )
 
 
-def needs(found: Iterable[Need], devices: Iterable[str]) -> Iterator[str]:
-    """All that is looked at before anything is changed; `devices` must be there."""
+def needs(found: Iterable[Need], devices: Iterable[str], queued: Iterable[str]) -> Iterator[str]:
+    """All that is looked at before anything is changed; `devices` must be there, and the roots of
+    `queued` must be free for queues.
+    """
     rest = list(found)
     programs = [need.name for need in rest if isinstance(need, steps.Program)]
     clocks = any(isinstance(need, steps.Clock) for need in rest)
@@ -173,6 +180,8 @@ def needs(found: Iterable[Need], devices: Iterable[str]) -> Iterator[str]:
     yield from begins(programs, devices)
     for need in rest:
         yield from _need(need)
+    roots = [f"own_root {device}" for device in queued]
+    yield from [_OWN_ROOT.strip(), *roots] if roots else []
 
 
 def helpers(made: Iterable[str]) -> str:
@@ -180,7 +189,7 @@ def helpers(made: Iterable[str]) -> str:
     queues, programs, and the devices `made`, the last one first.
     """
     undo = [f"ip link del {device} 2> /dev/null" for device in reversed(list(made))]
-    return _SWITCH_OFF + _LINKED + _CLEARED + _UNDO % "\n\t".join(undo or [":"])
+    return _SWITCH_OFF + _LINKED + _UNDO % "\n\t".join(undo or [":"])
 
 
 def made(found: Iterable[Step]) -> Iterator[str]:
@@ -190,11 +199,14 @@ def made(found: Iterable[Step]) -> Iterator[str]:
             yield step.device
 
 
-def queues_set(device: str) -> str:
-    """Behind the command that sets a device's queues: they are to be taken away again, and queues
-    that were there before are not.
+def set_root(device: str, words: str) -> Iterator[str]:
+    """The command that sets a device's root. That of an earlier run goes first: one with classes
+    takes them away as it goes, those of its successor, too. This one is taken away again if a later
+    command fails.
     """
-    return f'queued="$queued {device}"'
+    yield f"tc qdisc del dev {device} root 2> /dev/null || : # Linux's default stays"
+    yield words
+    yield f'queued="$queued {device}"'
 
 
 def _daemon(program: str, node: str, words: str) -> Iterator[str]:
@@ -223,9 +235,7 @@ def lines(step: Step) -> Iterator[str]:
         case steps.Linked(device, rate_mbps):
             yield f"linked {device} {rate_mbps}"
         case steps.RootQueues(device):
-            yield f"cleared {device}"
-            yield command(step)
-            yield queues_set(device)
+            yield from set_root(device, command(step))
         case steps.QueueBytes(count_bytes=count_bytes):
             yield f"[ ! -e {step.file} ] || echo {count_bytes} > {step.file}"
         case steps.ChooseStamps(device):

@@ -6,6 +6,7 @@ of keepon.linux.station.
 from __future__ import annotations
 
 from keepon.export import shell
+from keepon.linux.apply import steps
 from keepon.linux.station import Machine, setup, stream_lines
 from keepon.linux.taken import IPV4_MTU_MIN, IPV6_MTU_MIN
 from keepon.model.scenario import Station
@@ -47,6 +48,7 @@ def first_frames_note(machine: Machine) -> str | None:
 def script(machine: Machine, station: Station) -> str:
     """The whole script."""
     found = setup(machine, station)
+    roots = [step.device for step in found.steps if isinstance(step, steps.RootQueues)]
     lines = [
         "#!/bin/sh",
         f"# {found.title[0].upper()}{found.title[1:]}, driver {machine.driver(station.name)}; run"
@@ -54,7 +56,7 @@ def script(machine: Machine, station: Station) -> str:
         *(f"# {line}" for line in stream_lines(machine, station)),
         shell.begin(),
         "# Nothing is changed before all that is needed is there.",
-        *shell.needs(found.needs, [found.nic]),
+        *shell.needs(found.needs, [found.nic], [name for name in roots if name == found.nic]),
         shell.helpers(shell.made(found.steps)),
         *(line for step in found.steps for line in shell.lines(step)),
         "finished=1",
