@@ -113,13 +113,12 @@ for root in "handle 7: pfifo" fq_codel; do
 	tc -n owned qdisc del dev eth0 root
 done
 
-# queues of an earlier run are set again
+# what an earlier run has set up is set up again: queues, and one of each daemon
 queues() {
 	tc -n owned qdisc show dev eth0 | sed 's/etf [0-9a-f]*:/etf/' # Linux chooses the number
 }
 run "the script runs" ip netns exec owned sh /export/rt-simulator.sh
 ip -n owned link del eth0.0
-kill "$(cat /run/phc2sys-rt-simulator.pid)"
 first=$(queues)
 run "it runs again" ip netns exec owned sh /export/rt-simulator.sh
 like "$first" "mqprio 100: root" "queues are set"
@@ -127,6 +126,17 @@ like "$first" "etf parent 100:1" "and etf in front of streams'"
 is "$(queues)" "$first" "they are the same"
 tc -n owned qdisc del dev eth0 root
 kill "$(cat /run/phc2sys-rt-simulator.pid)"
+sleep 1000 &
+stranger=$!
+echo $stranger >/run/ptp4l-recorder.pid # as Linux may give a number again
+for turn in first second; do
+	run "the $turn run" ip netns exec owned sh /export/recorder.sh
+	for program in ptp4l phc2sys; do
+		is "$(pidof $program)" "$(cat /run/$program-recorder.pid)" "one $program after the $turn run"
+	done
+done
+run "another program is left alone" kill $stranger
+kill "$(cat /run/ptp4l-recorder.pid)" "$(cat /run/phc2sys-recorder.pid)"
 
 # without ptp4l's configuration beside it
 modprobe keepon

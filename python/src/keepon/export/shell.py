@@ -84,6 +84,18 @@ own_root() {
 }
 """
 
+_ENDED = """
+# ended PLACE: what an earlier run started; its log tells it from another program of its number.
+ended() {
+	pid=$(cat "$1.pid" 2> /dev/null) || return 0
+	while [ "$(readlink "/proc/$pid/fd/1")" = "$1.log" ]; do
+		echo "$0: ${1##*/} runs already, as process $pid: it is started again"
+		kill "$pid" 2> /dev/null || :
+		sleep 1
+	done
+}
+"""
+
 _UNDO = """
 finished=
 pids=
@@ -189,7 +201,7 @@ def helpers(made: Iterable[str]) -> str:
     queues, programs, and the devices `made`, the last one first.
     """
     undo = [f"ip link del {device} 2> /dev/null" for device in reversed(list(made))]
-    return _SWITCH_OFF + _LINKED + _UNDO % "\n\t".join(undo or [":"])
+    return _SWITCH_OFF + _LINKED + _ENDED + _UNDO % "\n\t".join(undo or [":"])
 
 
 def made(found: Iterable[Step]) -> Iterator[str]:
@@ -212,6 +224,7 @@ def set_root(device: str, words: str) -> Iterator[str]:
 def _daemon(program: str, node: str, words: str) -> Iterator[str]:
     """A program that stays; that it does not stop at once is looked at."""
     place = f"/run/{program}-{node}"
+    yield f"ended {place}"
     yield f"setsid {program} {words} > {place}.log 2>&1 &"
     yield 'pids="$pids $!"'
     yield f"echo $! > {place}.pid"
