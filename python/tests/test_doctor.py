@@ -365,6 +365,7 @@ def test_every_command_is_a_command_of_sh(machine: Machine) -> None:
             subprocess.run(["sh", "-n", "-c", remedy], check=True)
 
 
+REALTIME = ("-s", "CLOCK_REALTIME", "-c", "eth0")
 CLOCKS: list[tuple[str, Clock, tuple[str, ...] | None, str, str, str]] = [
     ("system clock", UNSET, None, "note", "nobody sets it", "ptp4l -i eth0"),
     ("system clock", UNSET, ("-a", "-r"), "problem", "though phc2sys runs", "ps -fp 400"),
@@ -374,7 +375,17 @@ CLOCKS: list[tuple[str, Clock, tuple[str, ...] | None, str, str, str]] = [
     ("TAI offset", Clock(0, False), ("-O", "0"), "ok", "as phc2sys -O 0 needs", ""),
     ("TAI offset", Clock(0, False), ("-O0",), "ok", "as phc2sys -O 0 needs", ""),
     ("TAI offset", Clock(37, False), ("-O", "0"), "problem", "off by that", "0, 0, 0)"),
-    ("TAI offset", Clock(37, False), ("-O", "-37"), "ok", "37 s", ""),
+    ("TAI offset", Clock(37, False), ("-O", "-37"), "ok", "37 s, as phc2sys -O -37 needs", ""),
+    ("TAI offset", Clock(37, False), ("-O", "-36"), "problem", "is +1 s from the PHC", "36, 0, 0)"),
+    ("TAI offset", Clock(0, False), ("-O", "37"), "problem", "is +37 s from the PHC", ""),
+    # the PHC follows the system's clock
+    ("TAI offset", Clock(0, False), (*REALTIME, "-O", "0"), "ok", "as phc2sys -O 0 needs", ""),
+    ("TAI offset", Clock(37, False), (*REALTIME, "-O", "0"), "problem", "is +37 s", "0, 0, 0)"),
+    ("TAI offset", Clock(37, False), (*REALTIME, "-O37"), "ok", "as phc2sys -O 37 needs", ""),
+    ("TAI offset", Clock(0, False), (*REALTIME, "-O", "37"), "problem", "is -37 s", "37, 0, 0)"),
+    # neither has to do with CLOCK_TAI
+    ("TAI offset", Clock(37, False), ("-s", "eth0", "-c", "eth1", "-O", "0"), "ok", "37 s", ""),
+    ("TAI offset", Clock(37, False), ("-O", "0", "-E", "ntpshm"), "ok", "37 s", ""),
     ("TAI offset", Clock(0, False), None, "unknown", "right with phc2sys -O 0", "37, 0, 0)"),
 ]
 

@@ -120,16 +120,20 @@ def tai_offset(tree: Tree, clock: Clock) -> Answer:
     if found is None:
         return HIDDEN
     followers = [each for each in found.certain if each.name == "phc2sys"]
-    as_it_is = [each for each in followers if setters.given(tree, each).values("-O")[-1:] == ["0"]]
-    if as_it_is and clock.tai_s:
+    said = {each: setters.ahead_s(tree, each) for each in tree.running("phc2sys") or []}
+    kept = [(each, ahead_s) for each, ahead_s in said.items() if ahead_s is not None]
+    if kept:
+        each, ahead_s = max(kept, key=lambda one: abs(one[1] + clock.tai_s))
+        option = f"phc2sys -O {setters.given(tree, each).values('-O')[-1]}"
+        apart_s = ahead_s + clock.tai_s
+        if not apart_s:
+            return Answer(OK, f"it is {clock.tai_s} s, as {option} needs it")
         return Answer(
             PROBLEM,
-            f"it is {clock.tai_s} s, and phc2sys -O 0 takes the PHC's time for UTC: txtimes of"
-            " CLOCK_TAI are off by that",
-            SET_TAI.format(0),
+            f"it is {clock.tai_s} s, and with {option} CLOCK_TAI is {apart_s:+d} s from the PHC:"
+            " txtimes are off by that",
+            SET_TAI.format(-ahead_s) if ahead_s <= 0 else "",
         )
-    if as_it_is:
-        return Answer(OK, "it is 0, as phc2sys -O 0 needs it")
     if clock.tai_s:
         return Answer(OK, f"it is {clock.tai_s} s")
     if followers:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import getopt
+import re
 from dataclasses import dataclass, field
 
 from keepon.linux.doctor.tree import Process, Tree
@@ -113,8 +114,7 @@ def sets(tree: Tree, process: Process) -> bool | None:
     its = given(tree, process)
     if process.name == "chronyd":
         return not any(map(its.has, ("-x", "-Q", "-p")))
-    servo = its.values("-E")[-1:] or [its.settings.get("clock_servo", "")]
-    if its.on("free_running") or (servo[0] in FOR_OTHERS):
+    if _sets_nothing(its):
         return False
     if process.name == "ptp4l":
         stamps = [name for name, _ in its.letters if name in ("-H", "-S", "-L")][-1:]
@@ -124,8 +124,33 @@ def sets(tree: Tree, process: Process) -> bool | None:
         return software and not its.on("serverOnly")
     if its.has("-a"):
         return _by_roles(tree, its)
+    return _direction(its) == 1
+
+
+def ahead_s(tree: Tree, process: Process) -> int | None:
+    """How far a phc2sys keeps the system's clock ahead of the PHC, in s, by option -O; None: it
+    has no such option, or does not keep the two together.
+    """
+    its = given(tree, process)
+    offset = its.values("-O")[-1:]
+    if _sets_nothing(its) or not offset or not re.fullmatch(r"[+-]?\d+", offset[0]):
+        return None
+    direction = _direction(its)
+    return direction * int(offset[0]) if direction else None
+
+
+def _sets_nothing(its: Given) -> bool:
+    """Of linuxptp's programs."""
+    servo = its.values("-E")[-1:] or [its.settings.get("clock_servo", "")]
+    return its.on("free_running") or servo[0] in FOR_OTHERS
+
+
+def _direction(its: Given) -> int:
+    """Of phc2sys without -a. 1: the system's clock follows a PHC; -1: a PHC follows it; 0: none."""
     sinks = its.values("-c") or [SYSTEM_CLOCK]
-    return SYSTEM_CLOCK in sinks and SYSTEM_CLOCK not in its.values("-s", "-i")
+    if SYSTEM_CLOCK in its.values("-s", "-i"):
+        return -1 if set(sinks) - {SYSTEM_CLOCK} else 0
+    return 1 if SYSTEM_CLOCK in sinks else 0
 
 
 def _by_roles(tree: Tree, its: Given) -> bool | None:
