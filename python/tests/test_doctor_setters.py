@@ -16,12 +16,15 @@ import pytest
 from doctor_trees import Machine, good_machine
 from keepon.linux.doctor import machine as of_machine
 from keepon.linux.doctor import setters
+from keepon.linux.doctor.asked import Clock
 from keepon.linux.doctor.tree import Tree
 
 CHRONYD = "chronyd -F 1"
 PHC2SYS = "phc2sys -a -r"
 NTPSHM = "[global]\nclock_servo ntpshm\n"
 SOFTWARE = "[global]\n# stamps\n time_stamping\tsoftware\n{}\n[eth0]\ntime_stamping hardware\n"
+SERVER_PORT = "[GLOBAL]\n[unicast_master_table]\ntable_id 1\n[eth0]\nmasterOnly 1\n"
+SERVER_BUT = "[global]\nserverOnly 1\n[eth0]\n[eth1]\nserverOnly 0\n"
 SERVER, CLIENT = "[global]\nserverOnly 1\n", "[global]\nslaveOnly 1\n"
 
 ALONE = [
@@ -50,9 +53,15 @@ ALONE = [
     ("chronyd", CHRONYD, "ptp4l -H -f /etc/soft.conf"),
     ("chronyd", CHRONYD, "ptp4l -S -i eth0 --masterOnly=1"),
     ("chronyd", CHRONYD, "ptp4l -f /etc/soft-free.conf -i eth0"),
+    # a port is as its section says, and else as all
+    ("chronyd", CHRONYD, "ptp4l -S -f /etc/server-port.conf"),
+    ("chronyd", CHRONYD, "ptp4l -S -f /etc/server-port.conf -i eth0"),
+    # a clock of such a class follows no other
+    ("chronyd", CHRONYD, "ptp4l -S -i eth0 --clockClass 0x6"),
+    ("chronyd", CHRONYD, "ptp4l -S -i eth0 --clockClass=127 --priority1=200"),
+    ("ptp4l", "ptp4l -S -s -i eth0 --clockClass=6"),
     # a grandmaster whose clock chronyd sets by GPS
     ("chronyd", CHRONYD, "ptp4l -f /etc/server.conf -i eth0", "phc2sys -a -r -r"),
-    ("phc2sys", "phc2sys -a -rr"),
     ("phc2sys", "phc2sys -a -r --of-a-version-to-come 7 -Z"),
 ]  # fmt: skip
 """Who sets it, and what runs."""
@@ -64,6 +73,10 @@ TOGETHER = [
     ("phc2sys and phc2sys", "11", PHC2SYS, "phc2sys -s eth1"),
     ("chronyd and phc2sys", "10", CHRONYD, "ptp4l -s -i eth0", "phc2sys -a -rr"),
     ("chronyd and phc2sys", "10", CHRONYD, "ptp4l -f /etc/client.conf -i eth0", "phc2sys -a -rr"),
+    # one of two ports may follow
+    ("chronyd and ptp4l", "10", CHRONYD, "ptp4l -S -f /etc/server-port.conf -i eth1"),
+    ("chronyd and ptp4l", "10", CHRONYD, "ptp4l -S -f /etc/server-but.conf"),
+    ("chronyd and ptp4l", "10", CHRONYD, "ptp4l -S -i eth0 --priority1=128 --clockClass=248"),
 ]
 """Who both set it, whom the command ends, and what runs."""
 
@@ -77,6 +90,8 @@ def machine(tmp_path: Path) -> Machine:
         ("soft-free", SOFTWARE.format("free_running 1")),
         ("server", SERVER),
         ("client", CLIENT),
+        ("server-port", SERVER_PORT),
+        ("server-but", SERVER_BUT),
     ):
         made.write(f"etc/{name}.conf", text)
     return made
@@ -121,6 +136,26 @@ def test_who_follows_whom_may_be_for_ptp4l_to_say(machine: Machine) -> None:
     answer = of_machine.clock_writers(machine.tree)
     assert (answer.state, answer.remedy) == ("unknown", "")
     assert answer.found.startswith("chronyd and phc2sys: phc2sys -r -r sets the system's clock")
+
+
+@pytest.mark.parametrize("option", ["--priority1=1", "--clockClass=128"])
+def test_a_ptp4l_that_is_to_lead_may_become_the_grandmaster(machine: Machine, option: str) -> None:
+    """Real ptp4l of class 128 follows a better clock, of class 127 none."""
+    start(machine, (CHRONYD, f"ptp4l -S -i eth0 {option}"))
+    answer = of_machine.clock_writers(machine.tree)
+    assert (answer.state, answer.remedy) == ("unknown", "")
+    assert "does not if it has become the grandmaster" in answer.found
+
+
+@pytest.mark.parametrize("line", ["phc2sys -a -rr", "ptp4l -S -i eth0 --priority1=1"])
+def test_a_program_that_sets_it_at_times_is_not_said_to_set_it(machine: Machine, line: str) -> None:
+    start(machine, (line,))
+    name = line.split()[0]
+    answer = of_machine.clock_writers(machine.tree)
+    assert (answer.state, answer.found) == ("ok", f"{name} alone may set the system's clock")
+    answer = of_machine.system_clock(machine.tree, Clock(0, True), lambda _: True)
+    assert (answer.state, answer.remedy) == ("note", "")
+    assert answer.found.endswith(f"{name} sets it only while another clock leads")
 
 
 def test_nobody_sets_it(machine: Machine) -> None:

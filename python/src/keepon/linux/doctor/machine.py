@@ -32,6 +32,13 @@ SET_TAI = (
     'struct.pack("@i4li3l", 128, 0, 0, 0, 0, 0, {}, 0, 0) + bytes(200)) < 0)\''
 )
 """adjtimex(2) with ADJ_TAI."""
+FOLLOWING = {
+    "phc2sys": "phc2sys -r -r sets the system's clock, too, while ptp4l follows another clock, and"
+    " does not while the network follows this one",
+    "ptp4l": "ptp4l sets the system's clock, too, while it follows another clock, and does not if"
+    " it has become the grandmaster, as its priority1 or clockClass may make it",
+}
+"""What those of Setters.either do."""
 HIDDEN = Answer(UNKNOWN, "only root can see which programs run", as_root(MACHINE))
 PI_LINES = ("boot/firmware/cmdline.txt", "boot/cmdline.txt")
 """The kernel's command line on a Raspberry Pi."""
@@ -78,12 +85,9 @@ def clock_writers(tree: Tree) -> Answer:
         spared = by_ntp[1:] if len(by_ntp) == len(found.certain) else by_ntp
         return Answer(PROBLEM, f"{told} set the same clock", stop(spared or found.certain[1:]))
     if len(ours) > 1:
-        return Answer(
-            UNKNOWN,
-            f"{told}: phc2sys -r -r sets the system's clock, too, while ptp4l follows another"
-            " clock, and does not while the network follows this one",
-        )
-    return Answer(OK, f"{told} alone sets the system's clock" if told else "nobody sets it")
+        return Answer(UNKNOWN, f"{told}: {FOLLOWING[found.either[0].name]}")
+    does = "may set" if found.either else "sets"
+    return Answer(OK, f"{told} alone {does} the system's clock" if told else "nobody sets it")
 
 
 def system_clock(
@@ -102,6 +106,11 @@ def system_clock(
         unit = shell_word(first.unit)
         shown = f"journalctl -u {unit} -n 20" if first.unit else f"ps -fp {first.number}"
         return Answer(PROBLEM, f"it is not synchronised, though {first.name} runs", shown)
+    if found.either:
+        name = found.either[0].name
+        return Answer(
+            NOTE, f"it is not synchronised: {name} sets it only while another clock leads"
+        )
     cards = [name for name in tree.interfaces() if tree.is_card(name)]
     cards.sort(key=lambda name: name != nic)
     fit = next(filter(has_phc, cards), None)

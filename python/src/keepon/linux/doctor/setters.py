@@ -22,6 +22,12 @@ OPTIONS = {
 """Of chronyd(8), phc2sys(8) and ptp4l(8); a letter and a colon: with a value."""
 RENAMED = {"masterOnly": "serverOnly", "slaveOnly": "clientOnly"}
 """Names of linuxptp before version 4."""
+NO_PORTS = ("[global]", "[unicast_master_table]")
+"""Sections of linuxptp's files that are no port's."""
+PRIORITY1, CLOCK_CLASS = 128, 248
+"""linuxptp's defaults; what is lower is set for a clock that is to become the grandmaster."""
+LEADING_CLASS_MAX = 127
+"""A clock of such a class follows no other one (IEEE Std 1588-2019, state decision algorithm)."""
 
 
 @dataclass(frozen=True)
@@ -31,10 +37,12 @@ class Given:
     Attributes:
         letters: options of one letter with their values, in their order.
         settings: linuxptp's settings: of its file, and of the command line, which go first.
+        ports: those of each port that a file or the command line names, which go before.
     """
 
     letters: list[tuple[str, str]]
     settings: dict[str, str] = field(default_factory=dict)
+    ports: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def has(self, letter: str) -> bool:
         return any(name == letter for name, _ in self.letters)
@@ -43,7 +51,15 @@ class Given:
         return [value for name, value in self.letters if name in letters]
 
     def on(self, setting: str) -> bool:
-        return self.settings.get(setting) == "1"
+        """Of all its ports."""
+        each = [port.get(setting, self.settings.get(setting)) for port in self.ports.values()]
+        return set(each or [self.settings.get(setting)]) == {"1"}
+
+    def number(self, setting: str, default: int) -> int:
+        try:
+            return int(self.settings.get(setting, ""), 0)
+        except ValueError:
+            return default
 
 
 @dataclass(frozen=True)
@@ -52,8 +68,9 @@ class Setters:
 
     Attributes:
         certain: they do.
-        either: phc2sys -a -r -r: the system's clock follows the PHC or the PHC the system's clock,
-            by what ptp4l has become.
+        either: they do only while ptp4l follows another clock. phc2sys -a -r -r has the PHC follow
+            the system's clock otherwise; a ptp4l with stamps of software may become the
+            grandmaster.
     """
 
     certain: list[Process]
@@ -86,24 +103,29 @@ def given(tree: Tree, process: Process) -> Given:
         letters = getopt.gnu_getopt(short, OPTIONS[process.name])[0]
     except getopt.GetoptError:
         letters = []
-    all_given = dict(long)
-    if process.name != "chronyd":
-        files = [value for name, value in letters if name == "-f"]
-        all_given = (_global(tree, process, files[-1]) if files else {}) | long
-    return Given(letters, {RENAMED.get(name, name): value for name, value in all_given.items()})
+    files = [value for name, value in letters if name == "-f" and process.name != "chronyd"]
+    sections = _sections(tree, process, files[-1]) if files else {}
+    ports: dict[str, dict[str, str]] = {value: {} for name, value in letters if name == "-i"}
+    ports |= {name[1:-1]: found for name, found in sections.items() if name not in NO_PORTS}
+    return Given(letters, sections.get(NO_PORTS[0], {}) | _renamed(long), ports)
 
 
-def _global(tree: Tree, process: Process, file: str) -> dict[str, str]:
-    """The section that is for all ports."""
+def _renamed(settings: dict[str, str]) -> dict[str, str]:
+    return {RENAMED.get(name, name): value for name, value in settings.items()}
+
+
+def _sections(tree: Tree, process: Process, file: str) -> dict[str, dict[str, str]]:
+    """Settings of each section of a file of linuxptp."""
     place = file.lstrip("/") if file.startswith("/") else f"proc/{process.number}/cwd/{file}"
-    found: dict[str, str] = {}
-    section = ""
+    found: dict[str, dict[str, str]] = {}
+    section: dict[str, str] = {}
     for line in (tree.text(place) or "").splitlines():
         name, *value = line.split(None, 1)[:2] or ["#"]
         if name.startswith("["):
-            section = name.lower()
-        elif section == "[global]" and value:
-            found[name] = value[0].strip()
+            lower = name.lower()
+            section = found.setdefault(lower if lower in NO_PORTS else name, {})
+        elif value:
+            section |= _renamed({name: value[0].strip()})
     return found
 
 
@@ -121,7 +143,8 @@ def sets(tree: Tree, process: Process) -> bool | None:
         software = stamps == ["-S"] or (
             not stamps and its.settings.get("time_stamping") == "software"
         )
-        return software and not its.on("serverOnly")
+        leads = _leads(its)
+        return (None if leads is None else not leads) if software else False
     if its.has("-a"):
         return _by_roles(tree, its)
     return _direction(its) == 1
@@ -153,6 +176,22 @@ def _direction(its: Given) -> int:
     return 1 if SYSTEM_CLOCK in sinks else 0
 
 
+def _follows(its: Given) -> bool:
+    """Does a ptp4l never lead?"""
+    return its.has("-s") or its.on("clientOnly")
+
+
+def _leads(its: Given) -> bool | None:
+    """Does a ptp4l never follow another clock? None: it is to lead, and follows a better one."""
+    if _follows(its):
+        return False
+    clock_class = its.number("clockClass", CLOCK_CLASS)
+    if its.on("serverOnly") or clock_class <= LEADING_CLASS_MAX:
+        return True
+    preferred = clock_class < CLOCK_CLASS or its.number("priority1", PRIORITY1) < PRIORITY1
+    return None if preferred else False
+
+
 def _by_roles(tree: Tree, its: Given) -> bool | None:
     """Of phc2sys -a: with -r it sets the system's clock, with two it may follow it instead."""
     if not its.has("-r") or its.values("-C")[-1:] not in ([], [SYSTEM_CLOCK]):
@@ -160,6 +199,6 @@ def _by_roles(tree: Tree, its: Given) -> bool | None:
     if len(its.values("-r")) == 1:
         return True
     roles = [given(tree, each) for each in tree.running("ptp4l") or []]
-    if any(each.has("-s") or each.on("clientOnly") for each in roles):
+    if any(map(_follows, roles)):
         return True
-    return False if roles and all(each.on("serverOnly") for each in roles) else None
+    return False if roles and all(map(_leads, roles)) else None
