@@ -16,7 +16,7 @@ from keepon.model.scenario import Scenario
 from keepon.planner.network.solve import INTERRUPTED
 from keepon.report import tables, terminal
 from keepon.trial import hosts
-from keepon.trial.trial import BEHIND, FULL, LATE, TAKEN
+from keepon.trial.trial import BEHIND, FULL, LATE, OVERDUE, TAKEN
 
 STREAMS_SHOWN_MAX = 20
 UNSENT_SHOWN_MAX = 5
@@ -119,6 +119,11 @@ def _unsent(plan: Plan, tried: Trial) -> list[str]:
             )
         elif FULL in verdicts:
             remedy = "let its frames leave at their times, or raise queue_frames of the bridge"
+        elif all(OVERDUE in key for key in verdicts):
+            remedy = (
+                "no bound holds for its talker: let its frames leave at their times (driver,"
+                " release, sync.mode), or raise deadline_ns"
+            )
         elif BEHIND in verdicts:
             remedy = "what helps those that came late helps these, too"
         else:

@@ -292,7 +292,8 @@ class Trial(TypedDict):
     delivered: NotNegative
     """frames within every bound"""
     unsent: dict[str, dict[str, AtLeastOne]]
-    """frames by stream and verdict that were not sent, which says nothing of the plan"""
+    """frames by stream and reason that were not sent in time, or came after their deadline, and no
+    bound of the plan is broken"""
 
 
 @with_config(CLOSED)

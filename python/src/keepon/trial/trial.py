@@ -9,6 +9,8 @@ import math
 from collections import Counter
 from collections.abc import Callable
 
+import numpy as np
+
 from keepon.errors import ConfigError, PlanRejectedError
 from keepon.measure.results import SENT_VERDICTS
 from keepon.model import outcomes
@@ -17,6 +19,8 @@ from keepon.model.result import RunResult
 from keepon.model.scenario import Scenario, Station
 from keepon.model.timing import talk_start_ns
 from keepon.model.topology import Topology
+from keepon.model.wire import ceil_ns
+from keepon.targets.runs import Run
 from keepon.targets.sim.build import Build
 from keepon.targets.sim.refusals import check_supported
 from keepon.targets.sim.runner import simulate_build
@@ -38,6 +42,8 @@ LATE = "beyond a bound, beside frames of its talker that came late"
 BEHIND = "beyond a bound or lost, at ports with frames of other talkers that came late"
 TAKEN = "in a bridge's queue, behind frames too long for the windows that come"
 """Of a talker that keeps no time: others of its queue take its windows, and it theirs."""
+OVERDUE = "later than its deadline"
+"""Of a talker without a bound, whose deadline only the trial can compare: how a reason begins."""
 FULL = "lost in a bridge's full queue, to which its frames come at any time"
 """Of such a talker: several come together."""
 
@@ -71,7 +77,7 @@ def trial(scenario: Scenario, plan: Plan, look: Callable[[], None] = _at_leisure
 
     Returns:
         duration_s, frames delivered, `unsent`: by stream how many frames got which of UNPLANNED
-        instead.
+        instead, or came after their deadline.
 
     Raises:
         ConfigError: a clock was further off than stated for it; with isolation "order", frames did
@@ -165,8 +171,29 @@ def trial(scenario: Scenario, plan: Plan, look: Callable[[], None] = _at_leisure
             raise PlanRejectedError(
                 f"the plan failed in the simulator: no frame of stream {name} was sent"
             )
+    for name, overdue in _overdue(short, run).items():
+        unsent[name] = {**unsent.get(name, {}), **overdue}
     delivered = sum(entry["delivered"] for entry in run.document["streams"].values())
     return {"duration_s": short.duration_s, "delivered": delivered, "unsent": unsent}
+
+
+def _overdue(scenario: Scenario, run: Run) -> dict[str, dict[str, int]]:
+    """Frames that came later than their deadline, by stream, for `unsent`: what has a bound keeps
+    that, which is no longer.
+    """
+    found = {}
+    for stream in scenario.stream:
+        frames = run.frames[stream.id]
+        delays_ps = np.where(frames.delay_known, frames.arrival_ps - frames.txtime_ps, 0)
+        latest_ps = delays_ps.max(axis=0, initial=0)
+        if stream.deadline_ns is not None and latest_ps.max(initial=0) > stream.deadline_ns * 1000:
+            told = (
+                f"{OVERDUE} of {stream.deadline_ns} ns (the worst came after"
+                f" {ceil_ns(int(latest_ps.max()))} ns)"
+            )
+            count = int(np.count_nonzero(latest_ps > stream.deadline_ns * 1000))
+            found[stream.id] = {told: count}
+    return found
 
 
 def _unplanned(station: Station) -> tuple[str, ...]:
