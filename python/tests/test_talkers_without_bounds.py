@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from keepon.trial.trial import OVERDUE, trial
+from keepon.trial.trial import FULL, OVERDUE, trial
 from port_cases import bridge, link, planned, run_keepon, station, stream, text_of
 from port_cases import scenario_of as parsed
 
@@ -51,8 +51,36 @@ def test_what_the_command_says_of_a_missed_deadline_helps(tmp_path: Path) -> Non
     assert done.returncode == 1
     assert (
         "10; no bound holds for its talker: let its frames leave at their times (driver, release,"
-        " sync.mode), or raise deadline_ns"
+        " qdisc, sync.mode), or raise deadline_ns"
     ) in " ".join(done.stdout.split())
     for helped in (("standard", 1_003_764, SLEEPING), ("launchtime", 200_000, "")):
         scenario = parsed(*one_stream(*helped))
+        assert trial(scenario, planned(scenario))["unsent"] == {}
+
+
+def together(queue_frames: int, more: str) -> list[str]:
+    """Frames of two streams that one wake-up hands over, on the way to a slower link."""
+    return [
+        station("a", "launchtime", "tsn-end-station", more),
+        station("z", "launchtime", "tsn-end-station"),
+        bridge("sw") + f"queue_frames = {queue_frames}\nqueues = 4\n",
+        link("a", "sw"), link("z", "sw", rate_bps=100_000_000),
+        *(stream(f"f{number}", "a", "z", priority=4) for number in range(3)),
+    ]  # fmt: skip
+
+
+def test_what_the_command_says_of_a_full_queue_helps(tmp_path: Path) -> None:
+    """Priority 4 has class 2 of four (IEEE Std 802.1Q-2022, table 8-5)."""
+    path = tmp_path / "full.toml"
+    path.write_text(text_of(*together(1, SLEEPING)), encoding="utf-8")
+    done = run_keepon("plan", str(path))
+    said = " ".join(done.stdout.split())
+    assert done.returncode == 1
+    assert f'{FULL} the queue of class 2 of bridge "sw" towards "z" (queue_frames = 1) ' in said
+    assert (
+        "; raise queue_frames there (1024 if left out), or let its frames leave at their times"
+        " (driver, release, qdisc, sync.mode)"
+    ) in said
+    for helped in ((1024, SLEEPING), (1, "")):
+        scenario = parsed(*together(*helped))
         assert trial(scenario, planned(scenario))["unsent"] == {}

@@ -20,6 +20,8 @@ from keepon.trial.trial import BEHIND, FULL, LATE, OVERDUE, TAKEN
 
 STREAMS_SHOWN_MAX = 20
 UNSENT_SHOWN_MAX = 5
+TIMED = "let its frames leave at their times (driver, release, qdisc, sync.mode)"
+"""What helps where a talker keeps no time."""
 
 
 def run(
@@ -115,15 +117,12 @@ def _unsent(plan: Plan, tried: Trial) -> list[str]:
         elif TAKEN in verdicts:
             remedy = (
                 "its talker keeps no time, and frames of its queue take each other's windows: give"
-                " it a priority of its own, or let its frames leave at their times"
+                f" it a priority of its own, or {TIMED}"
             )
-        elif FULL in verdicts:
-            remedy = "let its frames leave at their times, or raise queue_frames of the bridge"
-        elif all(OVERDUE in key for key in verdicts):
-            remedy = (
-                "no bound holds for its talker: let its frames leave at their times (driver,"
-                " release, sync.mode), or raise deadline_ns"
-            )
+        elif any(key.startswith(FULL) for key in verdicts):
+            remedy = f"raise queue_frames there (1024 if left out), or {TIMED}"
+        elif all(key.startswith(OVERDUE) for key in verdicts):
+            remedy = f"no bound holds for its talker: {TIMED}, or raise deadline_ns"
         elif BEHIND in verdicts:
             remedy = "what helps those that came late helps these, too"
         else:

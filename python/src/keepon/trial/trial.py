@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
@@ -44,8 +44,8 @@ TAKEN = "in a bridge's queue, behind frames too long for the windows that come"
 """Of a talker that keeps no time: others of its queue take its windows, and it theirs."""
 OVERDUE = "later than its deadline"
 """Of a talker without a bound, whose deadline only the trial can compare: how a reason begins."""
-FULL = "lost in a bridge's full queue, to which its frames come at any time"
-"""Of such a talker: several come together."""
+FULL = "lost as its frames come at any time and find no room in"
+"""Of such a talker, as several come together: how a reason begins that goes on with the queue."""
 
 TRIAL_LAPS = 4
 TRIAL_MIN_NS = 10_000_000
@@ -154,7 +154,7 @@ def trial(scenario: Scenario, plan: Plan, look: Callable[[], None] = _at_leisure
         others = {**ended, **entry["lost"]}
         others = {key: count for key, count in others.items() if key not in unplanned[name]}
         if others and untimed and all(" queue to " in place for place in others):
-            unsent[name] = {FULL: sum(others.values())}
+            unsent[name] = {_full(short, plan, name, others): sum(others.values())}
             continue
         if others or (not ended and not entry["delivered"]):
             _check_clocks(build, talk_start_ns(scenario, plan), look)
@@ -194,6 +194,20 @@ def _overdue(scenario: Scenario, run: Run) -> dict[str, dict[str, int]]:
             count = int(np.count_nonzero(latest_ps > stream.deadline_ns * 1000))
             found[stream.id] = {told: count}
     return found
+
+
+def _full(scenario: Scenario, plan: Plan, name: str, lost: Iterable[str]) -> str:
+    """Why frames of a stream were lost in queues, with these, for `unsent`."""
+    bridges = {bridge.name: bridge for bridge in scenario.bridge}
+    ways = {(window["bridge"], window["peer"]) for window in plan["streams"][name]["windows"]}
+    places = {place for told in lost for place in told.split(" or ")}
+    queues = [
+        f"the queue of class {plan['bridges'][bridge]['ports'][peer]['queues'][name]} of bridge"
+        f' "{bridge}" towards "{peer}" (queue_frames = {bridges[bridge].queue_frames})'
+        for bridge, peer in sorted(ways)
+        if f"{bridge} queue to {peer}" in places
+    ]
+    return f"{FULL} {' or '.join(queues)}"
 
 
 def _unplanned(station: Station) -> tuple[str, ...]:
