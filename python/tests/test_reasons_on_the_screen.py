@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -119,10 +120,36 @@ def test_a_run_says_what_best_effort_loses(
     load = 'talker = "c"\nlistener = "z"\nkind = "udp"\nrate_bps = 400_000_000\n'
     file.write_text(NETWORK + load)
     assert keepon(monkeypatch, "run", file, "--out", out) == EXIT_MET
-    assert "best effort L lost frames: b queue to z" in " ".join(capsys.readouterr().out.split())
+    assert " lost frames: b queue to z" in " ".join(capsys.readouterr().out.split())
     file.write_text(NETWORK + load.replace("400_000_000", "40_000_000"))
     assert keepon(monkeypatch, "run", file, "--out", out) == EXIT_MET
     assert "lost" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("talker", "frame_bytes", "why", "lost"),
+    [
+        # 11 us a frame in the driver, and 25.6 us on the wire, preamble and gap included
+        ("c", 64, ", as station c takes at most one frame in 11000 ns (46545454 bit/s)", ""),
+        ("a", 300, ", as station a takes at most one frame in 25600 ns (93750000 bit/s)",
+         " and lost frames: no_room N"),
+        # The wire behind the bridge is the slow one.
+        ("c", 1518, "", " and lost frames: b queue to z N"),
+    ],
+)  # fmt: skip
+def test_a_run_says_what_best_effort_was_asked_and_what_arrived(
+    talker: str, frame_bytes: int, why: str, lost: str,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    """What waits in the talker's queue is not lost, and nothing was said of it."""
+    file, out = tmp_path / "load.toml", tmp_path / "out"
+    load = f'talker = "{talker}"\nlistener = "z"\nframe_bytes = {frame_bytes}\n'
+    file.write_text(f"{NETWORK}{load}rate_bps = 400_000_000\n")
+    keepon(monkeypatch, "run", file, "--out", out)
+    said = re.sub("(to z|which|room) [0-9]+", r"\1 N", " ".join(capsys.readouterr().out.split()))
+    asked = "was asked to send 400000000 bit/s, of which N arrived"
+    assert f"; best effort L {asked}{why}{lost}" in said
+    assert (" takes " in said, " lost " in said) == (bool(why), bool(lost))
 
 
 def test_best_effort_that_keeps_a_driver_busy_is_named(

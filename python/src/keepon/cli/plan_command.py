@@ -9,13 +9,12 @@ from pathlib import Path
 
 from keepon.cli import planning
 from keepon.errors import EXIT_INTERRUPTED, EXIT_MET, EXIT_MISSED, EXIT_NOT_TRIED
-from keepon.model import documents
+from keepon.model import documents, overload
 from keepon.model.outcomes import QDISC_REMEDIES
 from keepon.model.plan import Plan, Trial
 from keepon.model.scenario import Scenario
 from keepon.planner.network.solve import INTERRUPTED
 from keepon.report import tables, terminal
-from keepon.trial import hosts
 from keepon.trial.trial import BEHIND, FULL, LATE, OVERDUE, TAKEN
 
 STREAMS_SHOWN_MAX = 20
@@ -105,13 +104,14 @@ def _unsent(plan: Plan, tried: Trial) -> list[str]:
         told = ", ".join(f"{key} {count}" for key, count in verdicts.items())
         is_etf = talkers[name] == "launchtime"
         raised = "etf_delta_ns, and advance_ns with it" if is_etf else "advance_ns"
-        busy = [key for key in verdicts if hosts.BUSY in key]
+        kinds = tried.get("behind", {})
+        busy = [kinds[key] for key in verdicts if key in kinds]
         remedy = (
             "the host model hands over too late or clocks have not settled: raise advance_ns or"
             " warmup_s"
         )
         if busy:
-            remedy = hosts.remedy(busy[0], raised)
+            remedy = overload.remedy(busy[0], raised)
         elif LATE in verdicts and is_etf:
             remedy = f"ETF's driver needs longer for so many frames in a row: raise {raised}"
         elif TAKEN in verdicts:

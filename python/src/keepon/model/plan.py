@@ -24,6 +24,7 @@ PLAN_SCHEMA: Final = "keepon.plan/1"
 
 Status = Literal["feasible", "infeasible", "unknown"]
 Route = list[NodeName]
+LoadKind = Literal["udp", "tcp", "saturate"]
 # The checker counts in 64 bits.
 Instant = Annotated[int, Field(ge=-(10**18), le=10**18)]
 ClassMask = Annotated[int, Field(ge=0, le=65_535)]
@@ -294,6 +295,8 @@ class Trial(TypedDict):
     unsent: dict[str, dict[str, AtLeastOne]]
     """frames by stream and reason that were not sent in time, or came after their deadline, and no
     bound of the plan is broken"""
+    behind: NotRequired[dict[str, LoadKind]]
+    """of these reasons those that are best effort, with its kind"""
 
 
 @with_config(CLOSED)

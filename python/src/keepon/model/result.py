@@ -27,7 +27,7 @@ from keepon.model.quantities import (
     Quantities,
 )
 from keepon.model.tools import TalkCounters
-from keepon.model.typed import CLOSED, OPEN, NodeName, NotNegative, together
+from keepon.model.typed import CLOSED, OPEN, AtLeastOne, NodeName, NotNegative, together
 
 RESULT_SCHEMA: Final = "keepon.result/1"
 
@@ -380,6 +380,18 @@ class TcpResult(TypedDict):
     """of the talker"""
 
 
+@with_config(CLOSED)
+class Takes(TypedDict):
+    """How much of a load its talker takes if it sends nothing else."""
+
+    station: NodeName
+    """its talker"""
+    frame_ns: AtLeastOne
+    """for so long a frame keeps the driver, or the wire, from the next"""
+    rate_bps: NotNegative
+    """frames with FCS in a second at most"""
+
+
 @with_config(OPEN)
 class LoadResult(TypedDict):
     """A load; counters beside these are of the whole run, and are called as a stream's: `sent` are
@@ -389,6 +401,8 @@ class LoadResult(TypedDict):
     """frames with FCS that arrived in the window"""
     window_s: NotRequired[Annotated[float, Field(ge=0)]]
     """where the load measured itself: over how long"""
+    takes: NotRequired[Takes]
+    """in the simulator; absent in results of earlier versions"""
     tcp: NotRequired[TcpResult]
     """kind "tcp" in the simulator"""
 

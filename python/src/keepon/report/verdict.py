@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from keepon.measure.results import SENT_VERDICTS
-from keepon.model import outcomes
+from keepon.model import outcomes, overload
 from keepon.model.result import Counts, LoadResult, OutcomeName, Result, RunResult, StreamResult
 from keepon.report import origin
 
@@ -37,6 +37,8 @@ _SENTENCES: dict[OutcomeName, str] = {
 
 NAMED_MAX = 5
 """Streams and loads named at most for one reason."""
+UNDER_WAY, UNDER_WAY_FRAMES = 0.05, 10
+"""Part of a load, and frames of it, that may still be under way when the time measured ends."""
 
 
 @dataclass(frozen=True)
@@ -124,13 +126,33 @@ def _gone(run: RunResult, effective: dict[str, Any]) -> list[str]:
 
 
 def _overloads(run: RunResult, effective: dict[str, Any]) -> list[str]:
-    """Best effort that loses frames, which TCP does as a matter of course."""
-    kinds = {load["id"]: load["kind"] for load in effective.get("load", [])}
-    return [
-        f"best effort {name} lost frames: {ends}"
-        for name, entry in run["loads"].items()
-        if kinds.get(name) != "tcp" and (ends := _ends(entry))
-    ][:NAMED_MAX]
+    """Best effort that loses frames, which TCP does as a matter of course, or of which the
+    simulator carried less than was asked.
+    """
+    loads = {load["id"]: load for load in effective.get("load", [])}
+    found = []
+    for name, entry in run["loads"].items():
+        load = loads.get(name, {})
+        ends = "" if load.get("kind") == "tcp" else _ends(entry)
+        reasons = _short(run, entry, load) if load.get("kind") == "udp" else []
+        reasons += [f"lost frames: {ends}"] if ends else []
+        found += [f"best effort {name} {' and '.join(reasons)}"] if reasons else []
+    return found[:NAMED_MAX]
+
+
+def _short(run: RunResult, entry: LoadResult, load: dict[str, Any]) -> list[str]:
+    """Rates of a load that came with less than it was sent with, by more than what is under way."""
+    most, (start_ns, end_ns) = entry.get("takes"), run.get("window_ns", (0, 0))
+    sent_ns = end_ns - max(start_ns, load["start_ns"])
+    if most is None or sent_ns <= 0:
+        return []
+    asked_bps = load["rate_bps"]
+    carried_bps = round(entry["goodput_bps"] * (end_ns - start_ns) / sent_ns)
+    under_way_bps = UNDER_WAY_FRAMES * load["frame_bytes"] * 8e9 / sent_ns
+    if asked_bps - carried_bps <= max(under_way_bps, UNDER_WAY * asked_bps):
+        return []
+    why = f", as {overload.told(most)}" if most["rate_bps"] < asked_bps else ""
+    return [f"was asked to send {asked_bps} bit/s, of which {carried_bps} arrived{why}"]
 
 
 def _why(key: str, entry: StreamResult) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 
 from keepon.errors import ConfigError, PlanRejectedError
 from keepon.measure.results import SENT_VERDICTS
-from keepon.model import outcomes
+from keepon.model import outcomes, overload
 from keepon.model.plan import Plan, Trial
 from keepon.model.result import RunResult
 from keepon.model.scenario import Scenario, Station
@@ -24,7 +24,7 @@ from keepon.targets.runs import Run
 from keepon.targets.sim.build import Build
 from keepon.targets.sim.refusals import check_supported
 from keepon.targets.sim.runner import simulate_build
-from keepon.trial import clocks, hosts
+from keepon.trial import clocks
 
 UNPLANNED = ("late", "unsynchronised", "unlocked", "stepped")
 """Verdicts that say something of host and clocks, and nothing of the plan."""
@@ -77,7 +77,7 @@ def trial(scenario: Scenario, plan: Plan, look: Callable[[], None] = _at_leisure
 
     Returns:
         duration_s, frames delivered, `unsent`: by stream how many frames got which of UNPLANNED
-        instead, or came after their deadline.
+        instead, or came after their deadline; `behind`: reasons there that are best effort.
 
     Raises:
         ConfigError: a clock was further off than stated for it; with isolation "order", frames did
@@ -119,7 +119,7 @@ def trial(scenario: Scenario, plan: Plan, look: Callable[[], None] = _at_leisure
         return simulate_build(alone, plan, driver, scenario.seed, looked)[1].document
 
     came, busy = _came_late(short, plan, run.document, run_again)
-    late = _late_streams(short, plan, came, busy)
+    late = _late_streams(short, plan, came, {port: entry.told for port, entry in busy.items()})
     unplanned = {
         stream.id: (
             *_unplanned(short.station_named(stream.talker)),
@@ -174,7 +174,10 @@ def trial(scenario: Scenario, plan: Plan, look: Callable[[], None] = _at_leisure
     for name, overdue in _overdue(short, run).items():
         unsent[name] = {**unsent.get(name, {}), **overdue}
     delivered = sum(entry["delivered"] for entry in run.document["streams"].values())
-    return {"duration_s": short.duration_s, "delivered": delivered, "unsent": unsent}
+    found: Trial = {"duration_s": short.duration_s, "delivered": delivered, "unsent": unsent}
+    return (
+        {**found, "behind": {entry.told: entry.kind for entry in busy.values()}} if busy else found
+    )
 
 
 def _overdue(scenario: Scenario, run: Run) -> dict[str, dict[str, int]]:
@@ -256,7 +259,7 @@ def _came_late(
     plan: Plan,
     document: RunResult,
     run_again: Callable[[Scenario], RunResult],
-) -> tuple[Counter[str], dict[str, str]]:
+) -> tuple[Counter[str], dict[str, overload.Busy]]:
     """Frames that came late, by the port of their talker, and what they waited for there, if most
     are in time in a run without best effort.
 
@@ -269,7 +272,7 @@ def _came_late(
     left = sum(_late_ports(alone, run_again(alone)), Counter[str]())
     loads = Topology(scenario).loads
     busy = {
-        port: hosts.busy_with(scenario, plan, document, port)
+        port: overload.busy_with(scenario, plan, document, port)
         for port, count in (came + never).items()
         if loads[port] and 2 * left[port] <= count
     }

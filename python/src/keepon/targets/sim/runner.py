@@ -22,7 +22,7 @@ from keepon.measure.simulated import Bridge as RawBridge
 from keepon.measure.simulated import LoadFlow
 from keepon.measure.simulated import StationPort as RawPort
 from keepon.measure.tcp import tcp_result
-from keepon.model import outcomes
+from keepon.model import outcomes, overload
 from keepon.model.hosts import Sourced
 from keepon.model.plan import Plan
 from keepon.model.result import (
@@ -32,6 +32,7 @@ from keepon.model.result import (
     RunParts,
     StationResult,
     StreamResult,
+    Takes,
 )
 from keepon.model.scenario import Scenario, Stream
 from keepon.model.timing import measured_ns
@@ -119,8 +120,7 @@ def simulate_build(
             for bridge in scenario.bridge
         },
         "loads": {
-            name: _load_document(build.simulation.load(number), (end_ns - start_ns) / 1e9)
-            for name, number in build.loads.items()
+            name: _load_document(build, name, (end_ns - start_ns) / 1e9) for name in build.loads
         },
         "trace_hash": f"{build.simulation.trace_hash():016x}",
     }
@@ -227,19 +227,35 @@ def _bridge_document(raw: RawBridge, nodes: dict[str, int]) -> BridgeResult:
     return {"ports": {names[peer]: _plain(port) for peer, port in raw["ports"].items()}}
 
 
-def _load_document(raw: LoadFlow, window_s: float) -> LoadResult:
+def _load_document(build: Build, name: str, window_s: float) -> LoadResult:
     """Goodput of one load (frames with FCS that arrived in the window), and counts of the whole
     run.
     """
+    raw: LoadFlow = build.simulation.load(build.loads[name])
     results.check_flow(raw, 1, f"load {raw['id']}")
     goodput_bps = round(raw["window_delivered_bytes"] * 8 / window_s)
     # As of a stream: what was on the wire, whether the driver has been told yet or not.
     document = {"goodput_bps": goodput_bps, **_plain(raw), "sent": raw["on_wire"]}
+    document["takes"] = _takes(build, name)
     if "tcp" in raw:
         results.check_flow(raw["acks"], 1, f"ACKs of load {raw['id']}")
         document["acks"] = {**_plain(raw["acks"]), "sent": raw["acks"]["on_wire"]}
         document["tcp"] = tcp_result(raw["tcp"], window_s, f"load {raw['id']}")
     return cast(LoadResult, document)
+
+
+def _takes(build: Build, name: str) -> Takes:
+    """How much of a load its talker takes, by the port it leaves by."""
+    scenario, topology = build.scenario, build.topology
+    port, load = next(
+        (port, load)
+        for port, loads in topology.loads.items()
+        for index, load in loads
+        if load is scenario.load[index] and load.id == name
+    )
+    driver = scenario.driver_of(scenario.station_named(load.talker), build.run)
+    slot_bytes = build.plan["stations"][port].get("slot_bytes", 0) if driver == "keepon" else 0
+    return overload.takes(scenario, topology.ports[port], load, driver, slot_bytes)
 
 
 def run_all(
