@@ -127,6 +127,37 @@ def test_two_priorities_of_one_class_do_not_go_before_each_other(
         make_plan(network(**{"queues = 8": f"queues = {queues}"}, **keys))
 
 
+@pytest.mark.parametrize(
+    ("queues", "said"),
+    [
+        (8, 'state several classes in traffic_classes of bridge "sw"'),
+        (1, 'state more queues of bridge "sw", and several classes in its traffic_classes'),
+    ],
+)
+@pytest.mark.parametrize(
+    ("driver", "gates", "said_after"),
+    [("launchtime", "none", "$"), ("standard", "auto", ", choose")],
+)
+def test_one_class_of_all_priorities_is_parted_where_it_is_stated(
+    queues: int, said: str, driver: str, gates: str, said_after: str
+) -> None:
+    """More queues alone change nothing where classes are written by hand: beside best effort, and
+    beside a talker that keeps no time.
+    """
+    text = TEXT.replace("queues = 8", f"queues = {queues}\ntraffic_classes = {[0] * 8}")
+    text = text.replace('gates = "none"', f'gates = "{gates}"')
+    if driver == "standard":
+        other = text[text.index("[[stream]]") : text.index("[[load]]")].replace("setpoints", "log")
+        text = text[: text.index("[[load]]")] + other.replace('talker = "plc"', 'talker = "office"')
+    with pytest.raises(ConfigError, match=f"; {said}{said_after}|do; {said}{said_after}"):
+        make_plan(loading.parse(text, "classes.toml"))
+    helped = [0, 0, 0, 0, 0, 1, 0, 0]
+    text = text.replace(f"queues = {queues}", "queues = 2").replace(str([0] * 8), str(helped))
+    if driver == "standard":
+        text = "priority = 0".join(text.rsplit("priority = 5", 1))
+    assert make_plan(loading.parse(text, "classes.toml"))["status"] == "feasible"
+
+
 @pytest.mark.parametrize("priority", [2, 3, 5, 7])
 def test_every_priority_stays_possible_with_four_queues(priority: int) -> None:
     scenario = network(**{"queues = 8": "queues = 4", "priority = 5": f"priority = {priority}"})

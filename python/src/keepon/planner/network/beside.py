@@ -9,7 +9,7 @@ import itertools
 from collections.abc import Iterator
 
 from keepon.errors import ConfigError
-from keepon.model.scenario import Load
+from keepon.model.scenario import Bridge, Load
 from keepon.model.wire import GAP_BYTES, byte_time_ps
 from keepon.planner.network.flows import Flow
 from keepon.planner.network.ground import Ground
@@ -67,12 +67,21 @@ def _before(
         usual = min(higher, key=lambda priority: abs(priority - 5))
         remedy = f"give the stream a priority of a higher one, such as {usual}"
     else:
-        remedy = f'state more queues of bridge "{bridge.name}"'
+        remedy = _more_classes(bridge)
     return ConfigError(
         f'key `load[{index}].priority` (load "{load.id}") = {load.priority}: its traffic class'
         f" {own} must {allowed} {queue}, that of priority {stream.priority} of stream"
         f' "{stream.id}", on the link "{port[0]}" to "{port[1]}"; {remedy}'
     )
+
+
+def _more_classes(bridge: Bridge) -> str:
+    """What parts priorities of a bridge whose priorities are all of one class."""
+    more = f'state more queues of bridge "{bridge.name}"'
+    if bridge.traffic_classes == "802.1Q":
+        return more
+    parted = f'state several classes in traffic_classes of bridge "{bridge.name}"'
+    return parted if bridge.queues > 1 else f"{more}, and several classes in its traffic_classes"
 
 
 def _legs(flow: Flow) -> Iterator[tuple[Tree, Leg]]:
@@ -146,12 +155,15 @@ def _refuse_without_time(ground: Ground) -> None:
 
 def _without_time(ground: Ground, flow: Flow, leg: Leg, other: Flow) -> ConfigError:
     station = other.station.station
+    bridge, another = ground.bridges[leg.here], "choose another priority"
+    if len({bridge.class_of(priority) for priority in range(8)}) == 1:
+        another = f"{_more_classes(bridge)}, {another}"
     way = 'release "sleep"' if station.release == "sleep" else f'driver "{station.driver}"'
     return ground.wrong(
         other.stream, "priority", str(other.stream.priority),
         f'must have a gate of its own on the link "{leg.here}" to "{leg.there}", where stream'
         f' "{flow.stream.id}" of priority {flow.stream.priority} has a bound, for the frames of'
-        f' station "{station.name}" ({way}) come whenever they do; choose another priority and'
+        f' station "{station.name}" ({way}) come whenever they do; {another} and'
         ' gates = "auto", or let its frames leave at their times',
     )  # fmt: skip
 
