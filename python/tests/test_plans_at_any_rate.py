@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import time
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from keepon.errors import ConfigError
 from keepon.model import loading
 from keepon.planner import plan as make_plan
 from keepon.planner.partition.limits import Limits
+from keepon.targets.sim.runner import simulate
 
 PLAN_S = 2.0
 RATES_MBPS = (10, 100, 1000, 2500, 5000, 10_000)
@@ -74,10 +76,40 @@ def test_a_load_longer_than_a_trimmed_slot_is_named() -> None:
     for mbps in RATES_MBPS:
         for streams in (False, True):
             said = outcome(network(mbps, streams, "", "", load, 1_000_000, 100))
-            assert 'key `load[0].frame_bytes` (load "l") = 1518: must be at most 1514' in said
-            assert "trims take 8" in said
+            assert 'key `load[0].frame_bytes` (load "l") = 1518: must be at most 1506' in said
+            assert "has 1514 bytes and trims take 8" in said
 
 
 def test_a_nic_that_fetches_too_slowly_is_named() -> None:
     said = outcome(network(10_000, False, "", "fetch_ns = 1_000_000", "", 1_000_000, 100))
     assert 'key `station[0].nic.fetch_ns` (station "a") = 1000000: must be less at 1' in said
+
+
+@pytest.mark.parametrize(
+    ("slot_bytes", "trims", "low", "high"),
+    [(64, "", 72, 1514), (71, "", 72, 1514), (1521, "", 72, 1514),
+     (1522, ", trim_down_bytes = 1, trim_up_bytes = 1", 65, 1521)],
+)  # fmt: skip
+def test_slots_that_trims_make_no_frame_are_named_and_the_next_ones_run(
+    slot_bytes: int, trims: str, low: int, high: int
+) -> None:
+    """The simulator refused them, without file and key."""
+    load = '[[load]]\nid = "l"\ntalker = "a"\nlistener = "b"\nrate_bps = 1_000_000\n'
+    load += "frame_bytes = 64\n"
+    text = network(1000, False, f"slot_bytes = SLOT{trims}", "", load, 1_000_000, 100)
+    told = f'keepon.slot_bytes` (station "a") = {slot_bytes}: must be between {low} and {high}, as'
+    assert told in outcome(text.replace("SLOT", str(slot_bytes)))
+    nearest = low if slot_bytes < low else high
+    scenario = loading.parse(text.replace("SLOT", str(nearest)), "slots.toml")
+    run, _ = simulate(scenario, make_plan(scenario), "keepon", 1)
+    assert run.document["loads"]["l"]["goodput_bps"] > 0
+    paper = text.replace("SLOT", f'{slot_bytes}, mode = "paper"')
+    assert told not in outcome(paper)
+
+
+def test_slots_that_the_plan_chooses_can_be_made_longer() -> None:
+    """Trims of 8 bytes either way leave 1506 of 1522; the simulator refused slots above 1514."""
+    load = '[[load]]\nid = "l"\ntalker = "a"\nlistener = "b"\nrate_bps = 1_000_000\n'
+    for frame_bytes, said in ((1506, "feasible"), (1507, "must be at most 1506")):
+        text = network(1000, False, "", "", f"{load}frame_bytes = {frame_bytes}\n", 1_000_000, 100)
+        assert said in outcome(text)

@@ -165,7 +165,7 @@ class KeeponOptions(Table):
     slot. Not in mode "paper"."""
     trim_down_bytes: Annotated[int, Whole(1, 512)] = 8
     """Bytes by which a slot may be made shorter (mode "phase-locked")."""
-    trim_up_bytes: Annotated[int, Whole(0, 512)] = 8
+    trim_up_bytes: Annotated[int, Whole(1, 512)] = 8
     """Bytes by which a slot may be made longer (mode "phase-locked")."""
     prebuffer_frames: Annotated[int, Whole(0, 65_536)] = 64
     """Frames that each class may hold back until the ring reaches their slots; 0: nothing waits."""

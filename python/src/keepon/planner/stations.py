@@ -144,13 +144,33 @@ def _slot_sizes(needs: Needs) -> list[int]:
     # Whichever slots are trimmed, what is left of one is a frame.
     shortest = FRAME_BYTES_MIN + options.trim_down_bytes
     least = max(least, shortest, posting.least_slot_bytes(needs))
-    if least > FRAME_BYTES_MAX:
+    if least > _longest_slot_bytes(needs):
         raise _no_slot_long_enough(needs, largest)
     common_ps = math.gcd(*(stream.period_ns * PS_PER_NS for stream in streams))
-    found = slots.candidates(common_ps, least, needs.rate_bps)
+    found = slots.candidates(common_ps, least, needs.rate_bps, _longest_slot_bytes(needs))
     if not found:
         raise _no_slot_time(needs, least)
     return found if streams else found[:1]
+
+
+def _longest_slot_bytes(needs: Needs) -> int:
+    """Made longer by a trim it is a frame still."""
+    return FRAME_BYTES_MAX - (0 if needs.paper else needs.station.keepon.trim_up_bytes)
+
+
+def _check_trims(needs: Needs, slot_bytes: int) -> None:
+    """Refuse slots that are no frame any more when trims have made them shorter or longer."""
+    options, longest = needs.station.keepon, _longest_slot_bytes(needs)
+    shortest = FRAME_BYTES_MIN + (0 if needs.paper else options.trim_down_bytes)
+    if not shortest <= slot_bytes <= longest:
+        raise needs.wrong(
+            "slot_bytes",
+            slot_bytes,
+            f"must be between {shortest} and {longest}, as trims make slots up to"
+            f" {options.trim_down_bytes} bytes shorter and {options.trim_up_bytes} longer, and a"
+            f" frame has {FRAME_BYTES_MIN} to {FRAME_BYTES_MAX}; choose another length, fewer"
+            ' trim_down_bytes or trim_up_bytes, or mode "paper"',
+        )
 
 
 def _check_messages(needs: Needs, slot_bytes: int) -> None:
@@ -174,12 +194,13 @@ def _check_messages(needs: Needs, slot_bytes: int) -> None:
 def _no_slot_long_enough(needs: Needs, largest: int) -> ConfigError:
     """Whatever the periods: what the longest slot must be shortened by leaves too little of it."""
     name, options = needs.name, needs.station.keepon
-    room = FRAME_BYTES_MAX - (options.trim_down_bytes if options.trim == "any" else 0)
+    longest = _longest_slot_bytes(needs)
+    room = longest - (options.trim_down_bytes if options.trim == "any" else 0)
     if largest <= room:
         return ConfigError(
             f'key `station[{needs.index}].nic.fetch_ns` (station "{name}") ='
             f" {needs.nic.fetch_ns}: must be less at {needs.rate_bps} bits a second, as no slot is"
-            f" longer than {FRAME_BYTES_MAX} bytes and the NIC would fetch frames more slowly than"
+            f" longer than {longest} bytes and the NIC would fetch frames more slowly than"
             " they leave; choose a lower rate_bps of its link or more nic.prefetch_slots"
         )
     if largest > max((stream.frame_bytes for _, stream in needs.streams), default=0):
@@ -190,8 +211,9 @@ def _no_slot_long_enough(needs: Needs, largest: int) -> ConfigError:
         key = f'stream[{index}].frame_bytes` (stream "{stream.id}")'
     return ConfigError(
         f"key `{key} = {largest}: must be at most {room}, as the longest slot of station"
-        f' "{name}" has {FRAME_BYTES_MAX} bytes and trims take {options.trim_down_bytes}; choose'
-        ' shorter frames, fewer keepon.trim_down_bytes, keepon.trim "reserved" or mode "paper"'
+        f' "{name}" has {longest} bytes and trims take {longest - room}; choose shorter frames,'
+        ' fewer keepon.trim_down_bytes or keepon.trim_up_bytes, keepon.trim "reserved" or mode'
+        ' "paper"'
     )
 
 
@@ -201,7 +223,7 @@ def _no_slot_time(needs: Needs, least_bytes: int) -> ConfigError:
     common_ps = 0
     for index, stream in needs.streams:
         common_ps = math.gcd(common_ps, stream.period_ns * PS_PER_NS)
-        if not slots.candidates(common_ps, least_bytes, needs.rate_bps):
+        if not slots.candidates(common_ps, least_bytes, needs.rate_bps, _longest_slot_bytes(needs)):
             return ConfigError(
                 f'key `stream[{index}].period_ns` (stream "{stream.id}") = {stream.period_ns}: must'
                 f" be a multiple of a slot time of at least {shortest_ps / PS_PER_NS:.15g} ns that"
@@ -344,6 +366,7 @@ def choose(
     needs = _needs(scenario, station, port, topology, master_ns)
     _check_crystals(needs)
     if station.keepon.slot_bytes != "auto":
+        _check_trims(needs, int(station.keepon.slot_bytes))
         _check_messages(needs, int(station.keepon.slot_bytes))
         for index, _ in needs.streams:
             if wrong := misfit(scenario, index):

@@ -19,7 +19,9 @@ from keepon.model.wire import FRAME_BYTES_MAX, FRAME_BYTES_MIN, OVERHEAD_BYTES, 
 PARTITION_SLOTS_MAX = 65_536
 
 
-def candidates(common_ps: int, least_bytes: int, rate_bps: int) -> list[int]:
+def candidates(
+    common_ps: int, least_bytes: int, rate_bps: int, longest_bytes: int = FRAME_BYTES_MAX
+) -> list[int]:
     """Slot sizes, shortest first, that hold a frame and whose slot time divides the periods (G9,
     G12).
 
@@ -30,12 +32,13 @@ def candidates(common_ps: int, least_bytes: int, rate_bps: int) -> list[int]:
         common_ps: greatest common divisor of the station's periods; 0: there are none, every size
             will do.
         least_bytes: longest frame with FCS, and what a slot may be shortened by.
+        longest_bytes: longest slot, which trims may still make longer.
 
     >>> candidates(1_000_000_000, 208, 1_000_000_000)
     [230, 480, 605, 980, 1230]
     """
     byte_ps = byte_time_ps(rate_bps)
-    sizes = range(max(least_bytes, FRAME_BYTES_MIN), FRAME_BYTES_MAX + 1)
+    sizes = range(max(least_bytes, FRAME_BYTES_MIN), longest_bytes + 1)
     if not common_ps:
         return list(sizes)
     return [size for size in sizes if common_ps % ((size + OVERHEAD_BYTES) * byte_ps) == 0]
