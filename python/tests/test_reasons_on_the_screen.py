@@ -167,5 +167,10 @@ def test_best_effort_that_keeps_a_driver_busy_is_named(
         in printed
     )
     assert "send it from another station, or raise etf_delta_ns" in printed
+    assert keepon(monkeypatch, "run", file, "--out", tmp_path / "out") == EXIT_MISSED
+    assert (
+        "; best effort L sends what its talker takes: station a takes at most one frame in 11000 ns"
+        " (72727272 bit/s)"
+    ) in " ".join(capsys.readouterr().out.split())
     file.write_text(NETWORK[: NETWORK.index("[[load]]")])
     assert keepon(monkeypatch, "plan", file) == EXIT_MET

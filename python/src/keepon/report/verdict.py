@@ -126,15 +126,23 @@ def _gone(run: RunResult, effective: dict[str, Any]) -> list[str]:
 
 
 def _overloads(run: RunResult, effective: dict[str, Any]) -> list[str]:
-    """Best effort that loses frames, which TCP does as a matter of course, or of which the
-    simulator carried less than was asked.
+    """Best effort that loses frames, which TCP does as a matter of course, of which the simulator
+    carried less than was asked, or that fills the talker of streams that were missed.
     """
     loads = {load["id"]: load for load in effective.get("load", [])}
+    talkers = {stream["id"]: stream["talker"] for stream in effective.get("stream", [])}
+    late = {
+        talkers.get(name) for name, entry in run["streams"].items()
+        if entry.get("outcome") == outcomes.MISSED
+    }  # fmt: skip
     found = []
     for name, entry in run["loads"].items():
         load = loads.get(name, {})
         ends = "" if load.get("kind") == "tcp" else _ends(entry)
         reasons = _short(run, entry, load) if load.get("kind") == "udp" else []
+        most = entry.get("takes")
+        if load.get("kind") == "saturate" and most is not None and most["station"] in late:
+            reasons = [f"sends what its talker takes: {overload.told(most)}"]
         reasons += [f"lost frames: {ends}"] if ends else []
         found += [f"best effort {name} {' and '.join(reasons)}"] if reasons else []
     return found[:NAMED_MAX]
