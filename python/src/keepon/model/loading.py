@@ -684,7 +684,6 @@ def check(scenario: Scenario, source: str) -> None:
                 "neighbour",
             )
     _streams(source, scenario, neighbours)
-    qdiscs.check(scenario, source)
     for index, load in enumerate(scenario.load):
         _node(source, f"load[{index}].talker", load.talker, stations, "station")
         _node(source, f"load[{index}].listener", load.listener, stations, "station")
@@ -695,6 +694,7 @@ def check(scenario: Scenario, source: str) -> None:
                 load.listener,
                 f'is not connected to talker "{load.talker}"; add a [[link]]',
             )
+    qdiscs.check(scenario, source)
     _faults(source, scenario, neighbours)
     faultchecks.check(scenario, source)
     for index, station in enumerate(scenario.station):

@@ -39,6 +39,9 @@ QDISC_REMEDIES = {
     " tc or the offset_ns of a window",
     "invalid": "etf refuses a time before one that it has handed on, or one that has passed when"
     " the frame comes: give streams of the talker the same advance_ns, or a longer one",
+    "oversize": "its talker's qdisc never lets a frame of this length pass: give its class a longer"
+    " window, or shorten frame_bytes",
+    "no_room": "a queue of its talker is full: raise limit of its qdisc, or send at other times",
 }
 """What verdicts on frames say that go through qdiscs of the talker, and what helps."""
 LATEST = ("delay_ns", "deadline_ns")

@@ -32,8 +32,10 @@ OUT_OF_ORDER = "invalid"
 """The same behind etf, which sends at once what comes after its delta, and drops what comes behind
 that with an earlier txtime.
 """
-SHUT = "not_allowed"
-"""The same behind qdiscs that the user has written: their gates are no part of the plan."""
+BY_QDISC = ("not_allowed", "oversize", "no_room")
+"""The same behind qdiscs that the user has written: gates and limits of theirs are no part of the
+plan.
+"""
 HELD_UP = ("no_room", "no_slot")
 """The same of frames that best effort keeps in their host: its queue is full, or they come to the
 driver when no slot is left.
@@ -216,7 +218,7 @@ def _full(scenario: Scenario, plan: Plan, name: str, lost: Iterable[str]) -> str
 def _unplanned(station: Station) -> tuple[str, ...]:
     """Verdicts on a station's frames that are no defect of the plan."""
     if station.qdisc is not None:
-        return (*UNPLANNED, OUT_OF_ORDER, SHUT)
+        return (*UNPLANNED, OUT_OF_ORDER, *BY_QDISC)
     behind_etf = station.driver == "standard" or station.release in ("etf", "reschedule")
     return (*UNPLANNED, OUT_OF_ORDER) if behind_etf else UNPLANNED
 

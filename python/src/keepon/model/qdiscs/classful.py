@@ -140,12 +140,18 @@ def _entry(of: Word, words: Words) -> tuple[int, int]:
     command = words.take(of, "S, gates in hexadecimal and ns")
     if command.text != "S":
         raise command.refuse("must be S; taprio in Linux neither holds nor releases frames (H, R)")
-    return (
-        words.number(
-            Word("gates", command.place), 0, 0xFFFF, "in hexadecimal, a bit per class", 16
-        ),
-        words.number(Word("interval", command.place), 1, S32_MAX, "ns"),
+    gates = words.number(
+        Word("gates", command.place), 0, 0xFFFF, "in hexadecimal, a bit per class", 16
     )
+    least_ns, value = words.limits.entry_least_ns, words.peek()
+    ns = words.number(Word("interval", command.place), 1, S32_MAX, "ns")
+    if ns < least_ns and value is not None:
+        raise value.refuse(
+            f"an entry must last at least the {least_ns} ns of 60 bytes at the rate of the link"
+            f" (Linux 6.12 refuses shorter ones, 6.1 takes them); write {least_ns} or more, or give"
+            " its time to the entry beside it"
+        )
+    return gates, ns
 
 
 def taprio(name: Word, words: Words) -> Taprio:

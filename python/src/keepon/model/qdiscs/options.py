@@ -39,12 +39,14 @@ class Limits:
             with less every frame is late.
         tx_queues: of the device.
         fills_cycle: windows of taprio in software must fill its cycle, as something counts on it.
+        entry_least_ns: of an entry of taprio, by the rate of the link; 6.12 refuses shorter ones.
     """
 
     horizon_ns: int | None = None
     txtime_delay_least_ns: int = 0
     tx_queues: int | None = None
     fills_cycle: bool = False
+    entry_least_ns: int = 1
 
 
 class Words:

@@ -7,16 +7,21 @@ from dataclasses import replace
 
 from keepon.errors import ConfigError
 from keepon.model.hosts import DRIVERS, Stage, host_of
-from keepon.model.qdiscs import reader, stations
+from keepon.model.qdiscs import lengths, reader, stations
+from keepon.model.qdiscs.lengths import Flow
 from keepon.model.qdiscs.options import Limits
-from keepon.model.qdiscs.tree import Etf, Guard, Taprio, Tree
+from keepon.model.qdiscs.tree import Cbs, Etf, Guard, Mqprio, Taprio, Tree
 from keepon.model.scenario import Scenario
 from keepon.model.stationtables import Station
 from keepon.model.topology import Topology
-from keepon.model.wire import ceil_ns, preamble_time_ps
+from keepon.model.wire import PS_PER_NS, RATE_BPS_MAX, byte_time_ps, ceil_ns, preamble_time_ps
 
 HORIZON_NS = 500_000_000
 """Of a NIC with launch times (Cochran, limitations: the i210's is +-0.5 s)."""
+PTP_FRAME_BYTES = 94
+"""Of the longest, gPTP's Follow_Up."""
+ENTRY_BYTES = 60
+"""That the link must have time for in an entry of taprio (fill_sched_entry(), ETH_ZLEN)."""
 
 
 def least_txtime_delay_ns(scenario: Scenario, station: Station, driver: str) -> int:
@@ -51,16 +56,18 @@ def _read(where: str, scenario: Scenario, station: Station, text: str) -> Tree:
     """With the limits of its drivers: which apply hangs on the tree itself."""
     horizon_ns = HORIZON_NS if "launchtime" in _drivers(scenario, station) else None
     cycle_counts = any(stream.talker == station.name for stream in scenario.stream)
-    limits = Limits(horizon_ns, fills_cycle=cycle_counts)
+    rates_bps = [port.wire.rate_bps for port in Topology(scenario).ports_of(station.name)]
+    least_ns = ENTRY_BYTES * byte_time_ps(max(rates_bps, default=RATE_BPS_MAX)) // PS_PER_NS
+    limits = Limits(horizon_ns, fills_cycle=cycle_counts, entry_least_ns=least_ns)
     tree = reader.parse_one(text, where, limits)
-    least_ns = [
+    delays_ns = [
         least_txtime_delay_ns(scenario, station, driver)
         for driver in _drivers(scenario, station)
         if _goes_by_txtimes(driver, tree)
     ]
-    if not least_ns:
+    if not delays_ns:
         return tree
-    return reader.parse_one(text, where, replace(limits, txtime_delay_least_ns=max(least_ns)))
+    return reader.parse_one(text, where, replace(limits, txtime_delay_least_ns=max(delays_ns)))
 
 
 def _goes_by_txtimes(driver: str, tree: Tree) -> bool:
@@ -76,6 +83,7 @@ def check(scenario: Scenario, source: str) -> None:
     Raises:
         ConfigError: one sentence on the first that is wrong, or does not go with its station.
     """
+    topology = Topology(scenario)
     for index, station in enumerate(scenario.station):
         where = f'{source}: key `station[{index}].qdisc` (station "{station.name}")'
         if station.qdisc is None:
@@ -88,8 +96,11 @@ def check(scenario: Scenario, source: str) -> None:
             continue
         tree = _read(where, scenario, station, station.qdisc)
         _check_station(where, station, tree)
-        _check_classes(where, scenario, station, tree)
-        _check_faults(where, scenario, station, tree)
+        if "standard" in _drivers(scenario, station):
+            _check_offloads(where, tree)
+        for flow in _flows(scenario, topology, station):
+            _check_flow(where, scenario, station, tree, flow)
+        _check_faults(where, scenario, topology, station, tree)
 
 
 def _check_station(where: str, station: Station, tree: Tree) -> None:
@@ -105,36 +116,80 @@ def _check_station(where: str, station: Station, tree: Tree) -> None:
             f'{where}: has no taprio with txtime-assist (flags 0x1), which release = "reschedule"'
             " is about; add it, or leave out release"
         )
+    clock = tree.root.clockid if isinstance(tree.root, Taprio) else None
+    if clock not in (None, "CLOCK_TAI"):
+        raise ConfigError(
+            f"{where}: taprio goes by {clock}, which Linux takes, but streams, txtimes and other"
+            " gates go by TAI, from which it is off by an offset that is not stated; write clockid"
+            " CLOCK_TAI"
+        )
     if any(isinstance(leaf, Guard) for leaf in tree.leaves.values()):
         raise ConfigError(f"{where}: guard must be the root of its device; write it as root")
 
 
-def _check_classes(where: str, scenario: Scenario, station: Station, tree: Tree) -> None:
-    used = [("stream", entry.id, entry.tc) for entry in scenario.stream
-            if entry.talker == station.name]  # fmt: skip
-    used += [("load", entry.id, entry.tc) for entry in scenario.load
-             if entry.talker == station.name]  # fmt: skip
-    if scenario.sync.by_ptp:
-        used.append(("PTP", "sync", scenario.sync.tc))
-    if tree.classes is None:
-        return
-    for kind, name, tc in used:
-        if tc >= tree.classes.count or stations.priority_of(tree, tc) is None:
-            raise ConfigError(
-                f"{where}: has no class {tc}, or no priority in its map that leads there, and"
-                f" {kind} {name} is in it; classes are 0 to {tree.classes.count - 1}"
-            )
-        if isinstance(tree.root, Taprio) and _never_leaves(tree.root, tc):
-            raise ConfigError(
-                f"{where}: class {tc} is open in no window, and {kind} {name} is in it, none of"
-                " which would ever leave; open the class in one, or use another"
-            )
+def _check_offloads(where: str, tree: Tree) -> None:
+    """Refuse what Linux refuses for a card that has neither gates nor launch times."""
+    for qdisc in (tree.root, *tree.leaves.values()):
+        match qdisc:
+            case Mqprio(hw=hw) if hw:
+                asked, remedy = f"mqprio with hw {hw} (1 if it says none)", "write queues and hw 0"
+            case Taprio(full_offload=True):
+                asked, remedy = "taprio with flags 0x2", "write clockid CLOCK_TAI for flags"
+            case Etf(offload=True) | Cbs(offload=True):
+                asked, remedy = f"{type(qdisc).__name__.lower()} with offload", "leave offload out"
+            case _:
+                continue
+        raise ConfigError(
+            f"{where}: {asked} is the work of the card, and Linux refuses it of one that cannot, as"
+            f' that of driver "standard"; {remedy}, or take driver "launchtime" or "keepon", whose'
+            " cards can"
+        )
 
 
-def _check_faults(where: str, scenario: Scenario, station: Station, tree: Tree) -> None:
+def _flows(scenario: Scenario, topology: Topology, station: Station) -> list[Flow]:
+    """All that a station sends, ACKs of TCP and frames of PTP too."""
+    timed = station.release != "sleep"
+    found = []
+    for port in topology.ports_of(station.name):
+        rate_bps = port.wire.rate_bps
+        found += [
+            Flow(f"stream {entry.id}", entry.tc, entry.frame_bytes, rate_bps, timed)
+            for _, entry in topology.streams[port.name]
+        ]
+        found += [
+            Flow(f"load {entry.id}", entry.tc, entry.frame_bytes, rate_bps, timed=False)
+            for _, entry in topology.loads[port.name]
+        ]
+        if scenario.sync.by_ptp:
+            found.append(Flow("PTP", scenario.sync.tc, PTP_FRAME_BYTES, rate_bps, timed=False))
+    return found
+
+
+def _check_flow(where: str, scenario: Scenario, station: Station, tree: Tree, flow: Flow) -> None:
+    classes = tree.classes
+    if classes is not None and (
+        flow.tc >= classes.count or stations.priority_of(tree, flow.tc) is None
+    ):
+        raise ConfigError(
+            f"{where}: has no class {flow.tc}, or no priority in its map that leads there, and"
+            f" {flow.name} is in it; classes are 0 to {classes.count - 1}"
+        )
+    if isinstance(tree.root, Taprio) and not any(
+        gates >> flow.tc & 1 for gates, _ in tree.root.entries
+    ):
+        raise ConfigError(
+            f"{where}: class {flow.tc} is open in no window, and {flow.name} is in it, none of"
+            " which would ever leave; open the class in one, or use another"
+        )
+    timer = host_of(station.host, "standard", 0.0)[0]["timer"]
+    lengths.check(where, tree, flow, timer.base_ns + timer.median_ns)
+
+
+def _check_faults(
+    where: str, scenario: Scenario, topology: Topology, station: Station, tree: Tree
+) -> None:
     if not stations.by_timers(tree):
         return
-    topology = Topology(scenario)
     peers = [peer for peer in topology.neighbours[station.name] if peer not in topology.bridges]
     ends = [station.name, *(topology.port_to(peer, station.name).name for peer in peers)]
     for index, fault in enumerate(scenario.fault):
@@ -143,8 +198,3 @@ def _check_faults(where: str, scenario: Scenario, station: Station, tree: Tree) 
                 f"{where}: Linux opens no gate of taprio in software any more once the link was"
                 f" down, as by fault[{index}]; take flags 0x1 or 0x2, or leave that fault out"
             )
-
-
-def _never_leaves(taprio: Taprio, tc: int) -> bool:
-    """With txtime-assist frames of such a class are dropped as they come, as in Linux."""
-    return not taprio.txtime_assist and not any(gates >> tc & 1 for gates, _ in taprio.entries)

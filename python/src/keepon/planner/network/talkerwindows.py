@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from keepon.model.qdiscs import stations as qdiscs
 from keepon.model.qdiscs.tree import Taprio
 from keepon.model.scenario import Stream
-from keepon.model.wire import OVERHEAD_BYTES, PREAMBLE_BYTES, PS_PER_NS, byte_time_ps
+from keepon.model.wire import PREAMBLE_BYTES, PS_PER_NS, byte_time_ps
 from keepon.planner.stations import StationPlan
 
 _PHASES_MAX = 1_024
@@ -51,12 +51,12 @@ def of(stream: Stream, station: StationPlan) -> TalkerWindows | None:
         return None
     root, byte_ps = tree.root, byte_time_ps(station.wire.rate_bps)
     cycle_ps = (root.cycle_ns or sum(ns for _, ns in root.entries)) * PS_PER_NS
-    wire_ps = (station.planned_frame_bytes(stream) + OVERHEAD_BYTES) * byte_ps
+    frame_ps = station.planned_frame_bytes(stream) * byte_ps
     spans_ps, start_ps = list[tuple[int, int]](), root.base_ns * PS_PER_NS % cycle_ps
     for mask, ns in root.entries:
         # behind the very start, as Linux has it, and so that what begins a preamble sooner fits
         first_ps = start_ps + PREAMBLE_BYTES * byte_ps + PS_PER_NS
-        last_ps = start_ps + ns * PS_PER_NS - wire_ps - PS_PER_NS
+        last_ps = start_ps + ns * PS_PER_NS - frame_ps
         if mask >> stream.tc & 1 and first_ps <= last_ps:
             spans_ps.append((first_ps, last_ps))
         start_ps += ns * PS_PER_NS

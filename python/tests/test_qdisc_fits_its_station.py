@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Qdiscs that never let pass what a station sends, or that its card has not, are refused when the
+scenario is read; what is left tells its cause in the trial.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from keepon.errors import EXIT_MISSED, ConfigError
+from keepon.model import loading
+from keepon.planner import plan as make_plan
+from keepon.trial.trial import trial
+from schedulability_cases import keepon
+
+TEXT = """schema = "keepon.scenario/1"
+name = "fits"
+duration_s = 0.02
+station = [
+  { name = "a", driver = "DRIVER", qdisc = '''
+COMMANDS
+''' },
+  { name = "b", driver = "standard" },
+]
+link = [{ ends = ["a", "b"] }]
+[[stream]]
+id = "s"
+talker = "a"
+listeners = ["b"]
+period_ns = 1_000_000
+frame_bytes = 200
+tc = 1
+advance_ns = 400_000
+"""
+CLASSES = "num_tc 2 map 0 1 0 0 queues 1@0 1@1"
+ROOT = "tc qdisc add dev e root handle 100:"
+SOFTWARE, OFFLOADED = "clockid CLOCK_TAI", "flags 0x2"
+ASSISTED = "flags 0x1 txtime-delay 200000 clockid CLOCK_TAI"
+
+
+def windows(*lengths_ns: int, how: str = SOFTWARE) -> str:
+    """Of class 0, of class 1, and of both at once."""
+    entries = (
+        f"sched-entry S {mask:02x} {ns}" for mask, ns in zip((1, 2, 3), lengths_ns, strict=False)
+    )
+    return f"{ROOT} taprio {CLASSES} base-time 0 {' '.join(entries)} {how}"
+
+
+def scenario_text(commands: str, driver: str = "standard", *changes: tuple[str, str]) -> str:
+    text = TEXT.replace("DRIVER", driver).replace("COMMANDS", commands)
+    for old, new in changes:
+        assert old in text, old
+        text = text.replace(old, new)
+    return text
+
+
+MQPRIO = f"{ROOT} mqprio {CLASSES}"
+LONG = ("frame_bytes = 200", "frame_bytes = 1518")
+SLOW = ('["a", "b"] }', '["a", "b"], rate_bps = 100_000_000 }')
+AT_ROOT = ("tc = 1", "tc = 0")
+LOAD = '[[load]]\nid = "l"\ntalker = "a"\nlistener = "b"\nframe_bytes = 1518\ntc = 0\n'
+REFUSED = [
+    # 1526 bytes, preamble and FCS counted, and the latency of the host's timer
+    (scenario_text(windows(990_000, 10_000), "standard", LONG),
+     "the longest window of class 1, entry 2 (S 02), lasts 10000 ns, and a frame of stream s, 1518"
+     " bytes, takes 12208 ns on the wire, and the CPU's timer opens it 1980 ns late, so that none"
+     " leaves in it (Linux drops what is too long without a word); make it longer than 14188 ns, or"
+     " frames of at most 994 bytes"),
+    (scenario_text(windows(900_000, 100_000), "standard", LONG, SLOW), "takes 122080 ns on the"),
+    (scenario_text(windows(998_300, 1_700)), "lasts 1700 ns, and a frame of stream s, 200 bytes,"
+     " takes 1664 ns on the wire, and the CPU's timer opens it 1980 ns late, so that"),
+    (scenario_text(windows(998_336, 1_664, how=OFFLOADED), "launchtime"),
+     "takes 1664 ns on the wire, so that none leaves in it (Linux drops what is too long without a"
+     " word); make it longer than 1664 ns, or frames of at most 199 bytes"),
+    (scenario_text(windows(999_000, 1_000, how=ASSISTED)), "lasts 1000 ns, and a frame of stream"),
+    # 1000 ns and 1000 ns in a row are one window, but not for a frame with a txtime
+    (scenario_text(windows(998_000, 1_000, 1_000, how=ASSISTED)), "lasts 1000 ns, and a frame of"),
+    (scenario_text(windows(10_000, 990_000)) + LOAD,
+     "the longest window of class 0, entry 1 (S 01), lasts 10000 ns, and a frame of load l, 1518"),
+    (scenario_text(windows(1_000_000, 479)),
+     "line 1: 479: an entry must last at least the 480 ns of 60 bytes at the rate of the link"),
+    (scenario_text("tc qdisc add dev e root guard mtu 128", "standard", AT_ROOT),
+     "guard refuses frames above its mtu, 128 bytes, and those of stream s have 200; write mtu"),
+    (scenario_text("tc qdisc add dev e root bfifo limit 195", "standard", AT_ROOT),
+     "bfifo takes no frame above its limit, 195 bytes without FCS, and those of stream s have 196"),
+    (scenario_text(f"{MQPRIO} hw 0\ntc qdisc add dev e parent 100:2 pfifo limit 0"),
+     "a fifo with limit 0 drops all of stream s"),
+    (scenario_text(MQPRIO), "mqprio with hw 1 (1 if it says none) is the work of the card"),
+    (scenario_text(f"{MQPRIO} hw 2"), "mqprio with hw 2"),
+    (scenario_text(f"{MQPRIO} hw 0\ntc qdisc add dev e parent 100:2 etf offload delta 200000"
+                   " clockid CLOCK_TAI"),
+     'etf with offload is the work of the card, and Linux refuses it of one that cannot, as that of'
+     ' driver "standard"; leave offload out, or take driver "launchtime" or "keepon"'),
+    (scenario_text(windows(500_000, 500_000, how=OFFLOADED)), "taprio with flags 0x2 is the work"),
+    (scenario_text(windows(500_000, 500_000, how="clockid CLOCK_MONOTONIC")),
+     "taprio goes by CLOCK_MONOTONIC, which Linux takes, but streams, txtimes and other gates go by"
+     " TAI"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "sentence"), REFUSED)
+def test_what_would_never_leave_is_refused(text: str, sentence: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(sentence)) as told:
+        loading.parse(text, "fits.toml")
+    assert str(told.value).startswith('fits.toml: key `station[0].qdisc` (station "a"): ')
+    assert "\n" not in str(told.value)
+
+
+TAKEN = [
+    scenario_text(windows(998_335, 1_665, how=OFFLOADED), "launchtime"),
+    scenario_text(windows(998_335, 1_665, how=ASSISTED)),
+    scenario_text(windows(994_000, 6_000)),
+    # class 0 is open over the end of the cycle, in a row long enough for a frame of 1518 bytes
+    scenario_text(windows(10_000, 980_000, 10_000)) + LOAD,
+    scenario_text("tc qdisc add dev e root guard mtu 200", "standard", AT_ROOT),
+    scenario_text("tc qdisc add dev e root bfifo limit 196", "standard", AT_ROOT),
+    scenario_text(MQPRIO, "launchtime"),
+]
+
+
+@pytest.mark.parametrize("text", TAKEN)
+def test_what_is_just_long_enough_is_sent(text: str) -> None:
+    scenario = loading.parse(text, "fits.toml")
+    plan = make_plan(scenario)
+    assert plan["status"] == "feasible"
+    tried = trial(scenario, plan)
+    assert tried["unsent"] == {} and tried["delivered"] == 10
+
+
+def test_a_guard_whose_queue_is_full_is_no_defect(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It was exit code 70: two frames at once, and room for one."""
+    text = scenario_text("tc qdisc add dev e root guard limit 1", "standard", AT_ROOT)
+    file = tmp_path / "full.toml"
+    file.write_text(text + text[text.index("[[stream]]") :].replace('"s"', '"t"'))
+    assert keepon(monkeypatch, "plan", file) == EXIT_MISSED
+    assert "a queue of its talker is full: raise limit" in " ".join(capsys.readouterr().out.split())
