@@ -12,6 +12,7 @@ import pytest
 from keepon.errors import EXIT_MISSED, ConfigError
 from keepon.model import loading
 from keepon.planner import plan as make_plan
+from keepon.targets.vm import target as vm
 from keepon.trial.trial import trial
 from schedulability_cases import keepon
 
@@ -138,3 +139,29 @@ def test_a_guard_whose_queue_is_full_is_no_defect(
     file.write_text(text + text[text.index("[[stream]]") :].replace('"s"', '"t"'))
     assert keepon(monkeypatch, "plan", file) == EXIT_MISSED
     assert "a queue of its talker is full: raise limit" in " ".join(capsys.readouterr().out.split())
+
+
+TODAY_NS = 1_795_000_000_000_700_000
+
+
+@pytest.mark.parametrize("how", [SOFTWARE, ASSISTED, OFFLOADED])
+def test_a_base_time_of_today_counts_by_its_phase(how: str) -> None:
+    """The simulator begins before it, and all frames were lost: no window was known yet."""
+    text = scenario_text(windows(500_000, 500_000, how=how), "launchtime")
+    releases = []
+    for base_ns in (TODAY_NS, 700_000):
+        scenario = loading.parse(text.replace("base-time 0", f"base-time {base_ns}"), "fits.toml")
+        plan = make_plan(scenario)
+        assert trial(scenario, plan)["unsent"] == {}
+        releases.append(plan["streams"]["s"]["release_ns"])
+    assert releases[0] == releases[1] and 200_000 < releases[0] < 201_000
+
+
+def test_a_guest_would_wait_for_a_base_time_of_today() -> None:
+    text = scenario_text(windows(500_000, 500_000)).replace("base-time 0", f"base-time {TODAY_NS}")
+    with pytest.raises(
+        ConfigError, match="begins with 2026, and Linux waits for it; write"
+    ) as told:
+        vm.check_supported(loading.parse(text, "fits.toml"))
+    assert "base-time 700000, which has the same phase" in str(told.value)
+    vm.check_supported(loading.parse(text.replace(f"{TODAY_NS}", "700000"), "fits.toml"))

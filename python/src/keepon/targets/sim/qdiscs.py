@@ -90,8 +90,11 @@ def _leaf(qdisc: Qdisc | None, driver: str, reschedule: bool) -> LeafSpec:
 
 
 def _taprio(taprio: Taprio) -> TaprioSpec:
+    """A base time counts by its phase: one that real clocks have reached may be later than the
+    instant at which the simulation begins.
+    """
     return {
-        "base_ns": taprio.base_ns,
+        "base_ns": taprio.base_ns % taprio.cycle_ns,
         "cycle_ns": taprio.cycle_ns,
         "gates": [gates for gates, _ in taprio.entries],
         "lengths_ns": [ns for _, ns in taprio.entries],

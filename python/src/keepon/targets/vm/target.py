@@ -20,7 +20,8 @@ from keepon.measure.delays import mark_onset
 from keepon.model import outcomes
 from keepon.model.gates import ALL_GATES
 from keepon.model.plan import Plan
-from keepon.model.qdiscs.stations import check_real
+from keepon.model.qdiscs.stations import check_real, tree_of
+from keepon.model.qdiscs.tree import Taprio
 from keepon.model.result import (
     BridgeResult,
     ClockOffsets,
@@ -47,6 +48,8 @@ NIC_COUNTERS = ("tx_placeholders", "tx_idle_ns")
 # The clock of a keepon device starts this close to its NIC's, and an underrun costs as much again.
 # A suspected one is not made up for: it costs what the wire was idle.
 CLOCK_NS_MAX = 2_000
+GUEST_START_NS = 1_767_225_600_000_000_000
+"""Of every clock, 2026-01-01 (vm/run.py)."""
 DURATION_S = 1.0
 DURATION_S_MAX = 60.0
 FAULTS = ("poll-stall", "clock-step", "link-down", "late-submit", "wire-pause")
@@ -98,6 +101,13 @@ def check_supported(scenario: Scenario) -> None:
                     " for target vm; its NICs are those of keepon_hwsim"
                 )
         check_real(where, station)
+        tree = tree_of(station)
+        if tree and isinstance(tree.root, Taprio) and tree.root.base_ns > GUEST_START_NS:
+            raise ConfigError(
+                f"{where}.qdisc`: base-time {tree.root.base_ns} is later than the guest's clock,"
+                " which begins with 2026, and Linux waits for it; write base-time"
+                f" {tree.root.base_ns % tree.root.cycle_ns}, which has the same phase"
+            )
         if station.keepon.clock == "dual":
             raise ConfigError(
                 f'{where}.keepon.clock` = "dual": must be "interpolated" or "counter"; not'
