@@ -165,3 +165,54 @@ def test_a_guest_would_wait_for_a_base_time_of_today() -> None:
         vm.check_supported(loading.parse(text, "fits.toml"))
     assert "base-time 700000, which has the same phase" in str(told.value)
     vm.check_supported(loading.parse(text.replace(f"{TODAY_NS}", "700000"), "fits.toml"))
+
+
+def with_etf(delta_ns: int, root: str) -> str:
+    return f"{root}\ntc qdisc add dev e parent 100:2 etf clockid CLOCK_TAI delta {delta_ns}"
+
+
+BY_HAND = ("tc = 1", "tc = 1\noffset_ns = 500_500")
+
+
+@pytest.mark.parametrize("deadline_mode", ["", " deadline_mode"])
+def test_behind_gates_of_software_and_etf_a_release_waits_for_the_timer(deadline_mode: str) -> None:
+    """The gate opened after the time of the frame, which etf had dropped by then."""
+    text = scenario_text(with_etf(200_000, windows(500_000, 500_000)) + deadline_mode)
+    scenario = loading.parse(text, "fits.toml")
+    plan = make_plan(scenario)
+    assert 500_000 + 4_030 < plan["streams"]["s"]["release_ns"] < 500_000 + 4_030 + 100
+    assert trial(scenario, plan)["unsent"] == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "told", "helps"),
+    [
+        (scenario_text(with_etf(200_000, windows(500_000, 500_000)), "standard", BY_HAND),
+         "by its etf, as the CPU's timer opens the gates of taprio after their times, dropped 10;"
+         " give it an offset_ns that is farther from the start of its window",
+         ("offset_ns = 500_500", "offset_ns = 504_500")),
+        (scenario_text(with_etf(1, f"{MQPRIO} hw 0")),
+         "by its etf, whose delta (1 ns) is below the 4030 ns that its timer may be late, dropped"
+         " 10; raise delta of that etf",
+         ("delta 1\n", "delta 4031\n")),
+    ],
+)  # fmt: skip
+def test_what_etf_drops_has_its_cause_and_what_is_said_of_it_helps(
+    text: str,
+    told: str,
+    helps: tuple[str, str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    file = tmp_path / "etf.toml"
+    file.write_text(text)
+    assert keepon(monkeypatch, "plan", file) == EXIT_MISSED
+    assert f"s: not sent in time: {told}" in " ".join(capsys.readouterr().out.split())
+    assert keepon(monkeypatch, "run", file, "--out", tmp_path / "out") == EXIT_MISSED
+    assert "its time had passed when its qdisc could hand it on: raise" in " ".join(
+        capsys.readouterr().out.split()
+    )
+    assert helps[0] in text
+    scenario = loading.parse(text.replace(*helps), "etf.toml")
+    assert trial(scenario, make_plan(scenario))["unsent"] == {}

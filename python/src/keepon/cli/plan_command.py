@@ -15,6 +15,7 @@ from keepon.model.plan import Plan, Trial
 from keepon.model.scenario import Scenario
 from keepon.planner.network.solve import INTERRUPTED
 from keepon.report import tables, terminal
+from keepon.trial import behind_etf
 from keepon.trial.trial import BEHIND, FULL, LATE, OVERDUE, TAKEN
 
 STREAMS_SHOWN_MAX = 20
@@ -106,12 +107,15 @@ def _unsent(plan: Plan, tried: Trial) -> list[str]:
         raised = "etf_delta_ns, and advance_ns with it" if is_etf else "advance_ns"
         kinds = tried.get("behind", {})
         busy = [kinds[key] for key in verdicts if key in kinds]
+        by_etf = [key for key in verdicts if key.startswith(behind_etf.BY_ETF)]
         remedy = (
             "the host model hands over too late or clocks have not settled: raise advance_ns or"
             " warmup_s"
         )
         if busy:
             remedy = overload.remedy(busy[0], raised)
+        elif by_etf:
+            remedy = behind_etf.remedy(by_etf[0])
         elif LATE in verdicts and is_etf:
             remedy = f"ETF's driver needs longer for so many frames in a row: raise {raised}"
         elif TAKEN in verdicts:

@@ -25,14 +25,15 @@ RING_FRAMES = 256
 _SIGMAS = 3
 
 
-def _usual_ns(stage: Stage) -> int:
+def usual_ns(stage: Stage) -> int:
+    """How long a stage usually takes at most."""
     body_ns = math.ceil(stage.base_ns + stage.median_ns * math.exp(_SIGMAS * stage.sigma))
     return min(body_ns, stage.cap_ns) if stage.cap_ns else body_ns
 
 
 def _stages_ns(scenario: Scenario, station: Station, *names: str) -> int:
     stages, _ = host_of(station.host, "launchtime", scenario.host_tail_scale)
-    return sum(_usual_ns(stages[name]) for name in names)
+    return sum(usual_ns(stages[name]) for name in names)
 
 
 def least_delta_ns(scenario: Scenario, station: Station) -> int:

@@ -39,6 +39,8 @@ QDISC_REMEDIES = {
     " tc or the offset_ns of a window",
     "invalid": "etf refuses a time before one that it has handed on, or one that has passed when"
     " the frame comes: give streams of the talker the same advance_ns, or a longer one",
+    "late": "its time had passed when its qdisc could hand it on: raise advance_ns or delta of its"
+    " etf, or, with taprio, give it an offset_ns that is farther from the start of its window",
     "oversize": "its talker's qdisc never lets a frame of this length pass: give its class a longer"
     " window, or shorten frame_bytes",
     "no_room": "a queue of its talker is full: raise limit of its qdisc, or send at other times",

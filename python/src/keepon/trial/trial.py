@@ -24,7 +24,7 @@ from keepon.targets.runs import Run
 from keepon.targets.sim.build import Build
 from keepon.targets.sim.refusals import check_supported
 from keepon.targets.sim.runner import simulate_build
-from keepon.trial import clocks
+from keepon.trial import behind_etf, clocks
 
 UNPLANNED = ("late", "unsynchronised", "unlocked", "stepped")
 """Verdicts that say something of host and clocks, and nothing of the plan."""
@@ -295,7 +295,9 @@ def _late_streams(
     topology = Topology(scenario)
     leave = {stream.id: topology.port_of(stream).name for stream in scenario.stream}
     found = {
-        name: {busy.get(port, LATE): late[port]} for name, port in leave.items() if port in late
+        stream.id: {busy.get(port) or behind_etf.why(scenario, plan, stream) or LATE: late[port]}
+        for stream in scenario.stream
+        if (port := leave[stream.id]) in late
     }
     ports = {
         name: {(window["bridge"], window["peer"]) for window in entry["windows"]}

@@ -8,10 +8,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from keepon.model.hosts import host_of
+from keepon.model.launchtime import usual_ns
 from keepon.model.qdiscs import stations as qdiscs
-from keepon.model.qdiscs.tree import Taprio
+from keepon.model.qdiscs.tree import Etf, Taprio
 from keepon.model.scenario import Stream
-from keepon.model.wire import PREAMBLE_BYTES, PS_PER_NS, byte_time_ps
+from keepon.model.wire import PS_PER_NS, byte_time_ps, preamble_time_ps
 from keepon.planner.stations import StationPlan
 
 _PHASES_MAX = 1_024
@@ -49,23 +51,38 @@ def of(stream: Stream, station: StationPlan) -> TalkerWindows | None:
     tree = qdiscs.tree_of(station.station)
     if tree is None or not isinstance(tree.root, Taprio) or stream.offset_ns != "auto":
         return None
-    root, byte_ps = tree.root, byte_time_ps(station.wire.rate_bps)
+    latency_ns = 0
+    if qdiscs.by_timers(tree) and isinstance(qdiscs.leaf_of(tree, stream.tc), Etf):
+        # etf drops a frame whose time has passed when the CPU's timer opens the gate
+        latency_ns = usual_ns(host_of(station.station.host, "standard", 0.0)[0]["timer"])
+    frame_ps = station.planned_frame_bytes(stream) * byte_time_ps(station.wire.rate_bps)
+    preamble_ps = preamble_time_ps(station.wire.rate_bps)
+    for after_ns in (latency_ns, 0):
+        found = _windows(tree.root, stream.tc, preamble_ps + after_ns * PS_PER_NS, frame_ps)
+        if _has_release(found, stream.period_ns * PS_PER_NS):
+            return found
+    return None
+
+
+def _windows(root: Taprio, tc: int, after_ps: int, frame_ps: int) -> TalkerWindows:
+    """Those of a class, from `after_ps` behind their starts."""
     cycle_ps = (root.cycle_ns or sum(ns for _, ns in root.entries)) * PS_PER_NS
-    frame_ps = station.planned_frame_bytes(stream) * byte_ps
     spans_ps, start_ps = list[tuple[int, int]](), root.base_ns * PS_PER_NS % cycle_ps
     for mask, ns in root.entries:
         # behind the very start, as Linux has it, and so that what begins a preamble sooner fits
-        first_ps = start_ps + PREAMBLE_BYTES * byte_ps + PS_PER_NS
+        first_ps = start_ps + after_ps + PS_PER_NS
         last_ps = start_ps + ns * PS_PER_NS - frame_ps
-        if mask >> stream.tc & 1 and first_ps <= last_ps:
+        if mask >> tc & 1 and first_ps <= last_ps:
             spans_ps.append((first_ps, last_ps))
         start_ps += ns * PS_PER_NS
-    found = TalkerWindows(tuple(spans_ps), cycle_ps)
-    return found if spans_ps and _has_release(found, stream.period_ns * PS_PER_NS) else None
+    return TalkerWindows(tuple(spans_ps), cycle_ps)
 
 
 def _has_release(windows: TalkerWindows, period_ps: int) -> bool:
-    if windows.cycle_ps // math.gcd(period_ps, windows.cycle_ps) > _PHASES_MAX:
+    if (
+        not windows.spans_ps
+        or windows.cycle_ps // math.gcd(period_ps, windows.cycle_ps) > _PHASES_MAX
+    ):
         return False
     release_ps = 0
     while release_ps < period_ps:
