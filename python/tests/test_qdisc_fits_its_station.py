@@ -216,3 +216,44 @@ def test_what_etf_drops_has_its_cause_and_what_is_said_of_it_helps(
     assert helps[0] in text
     scenario = loading.parse(text.replace(*helps), "etf.toml")
     assert trial(scenario, make_plan(scenario))["unsent"] == {}
+
+
+@pytest.mark.parametrize(
+    ("period_ns", "instants", "tried"),
+    [
+        (500_000, 2, "0.01 s: "),
+        (960_000, 25, "0.096 s: "),  # four common cycles of 24 ms
+        (960_001, 1_000_000, "0.5 s of the 960.001 s after which streams and gates repeat: "),
+    ],
+)
+def test_a_period_that_its_cycle_does_not_divide_is_named_and_tried_over_their_common_cycle(
+    period_ns: int,
+    instants: int,
+    tried: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    file = tmp_path / "period.toml"
+    file.write_text(
+        scenario_text(windows(500_000, 500_000)).replace(
+            "period_ns = 1_000_000", f"period_ns = {period_ns}"
+        )
+    )
+    why = (
+        f"its period, {period_ns} ns, is no multiple of the cycle of its talker's taprio, 1000000"
+        f" ns, so that its frames come at {instants} instants of the cycle"
+    )
+    assert keepon(monkeypatch, "plan", file) == EXIT_MISSED
+    printed = " ".join(capsys.readouterr().out.split())
+    assert why in printed and f"in the simulator over {tried}" in printed
+    assert keepon(monkeypatch, "run", file, "--out", tmp_path / "out") == EXIT_MISSED
+    assert why in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_trial_lasts_until_a_long_cycle_has_shut_the_gate() -> None:
+    """Of a frame in 25, whose class is not open: 10 ms held none of those."""
+    at_first = ("tc = 1", "tc = 0\noffset_ns = 100_000")
+    text = scenario_text(windows(24_000_000, 1_000_000), "standard", at_first)
+    scenario = loading.parse(text, "long.toml")
+    assert trial(scenario, make_plan(scenario))["unsent"] == {"s": {"not_allowed": 4}}

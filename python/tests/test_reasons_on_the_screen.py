@@ -70,7 +70,7 @@ def test_a_stream_that_its_windows_do_not_suit_is_left_to_the_trial(
     file = tmp_path / "window.toml"
     file.write_text(SOFTWARE.replace("period_ns = 1_000_000", f"period_ns = {period_ns}"))
     assert keepon(monkeypatch, "plan", file) == EXIT_MISSED
-    assert "the gates of its talker's qdisc are shut for its class" in capsys.readouterr().out
+    assert f"its period, {period_ns} ns, is no multiple of the cycle" in capsys.readouterr().out
 
 
 def test_a_run_says_why_frames_are_missing(

@@ -10,7 +10,7 @@ from pathlib import Path
 from keepon.cli import planning
 from keepon.errors import EXIT_INTERRUPTED, EXIT_MET, EXIT_MISSED, EXIT_NOT_TRIED
 from keepon.model import documents, overload
-from keepon.model.outcomes import QDISC_REMEDIES
+from keepon.model.outcomes import qdisc_remedy
 from keepon.model.plan import Plan, Trial
 from keepon.model.scenario import Scenario
 from keepon.planner.network.solve import INTERRUPTED
@@ -42,13 +42,13 @@ def run(
         PlanRejectedError: the plan failed a check, which is a defect of the planner.
         TimeUpError: the time was over before anything was decided.
     """
-    _, plan = planning.planned(load, time_limit_s, keep, workers, planning.tried)
+    scenario, plan = planning.planned(load, time_limit_s, keep, workers, planning.tried)
     if out is not None:
         documents.write(out, plan)
     if as_json:
         print(json.dumps(plan, indent=1, allow_nan=False))
     else:
-        _show(plan)
+        _show(scenario, plan)
     if "why" in plan and plan["why"]["constraint"] == INTERRUPTED:
         return EXIT_INTERRUPTED
     # What came late in the trial would come late for the user: the plan is shown, and is no
@@ -58,7 +58,7 @@ def run(
     return EXIT_NOT_TRIED if "not_tried" in plan else EXIT_MET
 
 
-def _show(plan: Plan) -> None:
+def _show(scenario: Scenario, plan: Plan) -> None:
     if plan["status"] != "feasible":
         why = plan["why"]
         terminal.say(f"{plan['status']}: {why['message']}; nearest change: {why['nearest_change']}")
@@ -77,23 +77,28 @@ def _show(plan: Plan) -> None:
         terminal.say(f"kept as they were: {len(plan['kept'])} streams")
     tried = plan.get("trial")
     if tried:
+        of = (
+            f" of the {tried['repeats_s']:.15g} s after which streams and gates repeat"
+            if "repeats_s" in tried
+            else ""
+        )
         within = (
             "frames within every bound"
             if not tried["unsent"]
             else "frames, not all of them in time"
         )
         terminal.say(
-            f"checked independently, and in the simulator over {tried['duration_s']:.15g} s:"
+            f"checked independently, and in the simulator over {tried['duration_s']:.15g} s{of}:"
             f" {tried['delivered']} {within}"
         )
-        for line in _unsent(plan, tried):
+        for line in _unsent(scenario, plan, tried):
             terminal.say(line)
     else:
         terminal.say(f"checked independently{', but not tried' if untried else ''}")
     terminal.say(f"planned in {plan['seconds']:.3f} s")
 
 
-def _unsent(plan: Plan, tried: Trial) -> list[str]:
+def _unsent(scenario: Scenario, plan: Plan, tried: Trial) -> list[str]:
     """What the trial did not send in time, and what helps; streams to which the same happened on
     one line.
     """
@@ -130,8 +135,9 @@ def _unsent(plan: Plan, tried: Trial) -> list[str]:
         elif BEHIND in verdicts:
             remedy = "what helps those that came late helps these, too"
         else:
-            known = [QDISC_REMEDIES[key] for key in QDISC_REMEDIES if key in verdicts]
-            remedy = known[0] if known else remedy
+            stream = next(entry for entry in scenario.stream if entry.id == name)
+            qdisc = scenario.station_named(stream.talker).qdisc
+            remedy = qdisc_remedy(verdicts, qdisc, stream.period_ns) or remedy
         alike.setdefault((told, remedy), []).append(name)
     lines = []
     for (told, remedy), names in alike.items():

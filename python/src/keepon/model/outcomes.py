@@ -9,10 +9,12 @@ bound on the delay and no deadline, or one of the bounds had nothing to be compa
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Final
 
 from keepon.errors import EXIT_MET, EXIT_MISSED, EXIT_NO_FRAMES, EXIT_NOTHING_CHECKED
+from keepon.model.qdiscs import stations
 from keepon.model.result import (
     BoundCheck,
     CheckName,
@@ -46,9 +48,31 @@ QDISC_REMEDIES = {
     "no_room": "a queue of its talker is full: raise limit of its qdisc, or send at other times",
 }
 """What verdicts on frames say that go through qdiscs of the talker, and what helps."""
+SHUT: Final = "not_allowed"
 LATEST = ("delay_ns", "deadline_ns")
 """Bounds that say when a frame must have come at the latest: without one a stream is not checked.
 """
+
+
+def qdisc_remedy(verdicts: Iterable[str], qdisc: str | None, period_ns: int) -> str | None:
+    """What the first verdict of QDISC_REMEDIES says, and what helps; None: there is none of them.
+
+    Args:
+        qdisc: commands of the talker; None: it leaves its qdiscs to `release`.
+        period_ns: of the stream.
+    """
+    found = next((key for key in QDISC_REMEDIES if key in verdicts), None)
+    if found is None:
+        return None
+    cycle_ns = stations.cycle_ns(qdisc) if found == SHUT else None
+    if not cycle_ns or period_ns % cycle_ns == 0:
+        return QDISC_REMEDIES[found]
+    count = cycle_ns // math.gcd(period_ns, cycle_ns)
+    return (
+        f"its period, {period_ns} ns, is no multiple of the cycle of its talker's taprio,"
+        f" {cycle_ns} ns, so that its frames come at {count} instants of the cycle, at all of which"
+        " the gate of its class must be open: take a multiple, other windows or another offset_ns"
+    )
 
 
 def worst(outcomes: Iterable[OutcomeName]) -> OutcomeName:

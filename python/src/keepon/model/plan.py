@@ -297,6 +297,8 @@ class Trial(TypedDict):
     bound of the plan is broken"""
     behind: NotRequired[dict[str, LoadKind]]
     """of these reasons those that are best effort, with its kind"""
+    repeats_s: NotRequired[Annotated[float, Field(gt=0)]]
+    """time after which streams and gates of talkers repeat, where that is longer"""
 
 
 @with_config(CLOSED)

@@ -111,16 +111,17 @@ def _ends(entry: StreamResult | LoadResult) -> str:
 
 def _gone(run: RunResult, effective: dict[str, Any]) -> list[str]:
     """How frames of streams ended that are missing, and what helps where qdiscs dropped them."""
-    behind = {station["name"] for station in effective["station"] if station.get("qdisc")}
-    talkers = {stream["id"]: stream["talker"] for stream in effective["stream"]}
+    qdiscs = {station["name"]: station.get("qdisc") for station in effective["station"]}
+    streams = {stream["id"]: stream for stream in effective["stream"]}
     alike: dict[str, list[str]] = {}
     for name, entry in run["streams"].items():
         ends = _ends(entry) if entry["missing"] else ""
         if not ends:
             continue
-        known = [key for key in outcomes.QDISC_REMEDIES if entry["verdicts"].get(key)]
-        if known and talkers.get(name) in behind:
-            ends += f" ({outcomes.QDISC_REMEDIES[known[0]]})"
+        qdisc = qdiscs.get(streams[name]["talker"]) if name in streams else None
+        verdicts = [key for key, count in entry["verdicts"].items() if count]
+        if qdisc and (remedy := outcomes.qdisc_remedy(verdicts, qdisc, streams[name]["period_ns"])):
+            ends += f" ({remedy})"
         alike.setdefault(ends, []).append(name)
     return [f"of {_some(names)} in the whole run: {ends}" for ends, names in alike.items()]
 

@@ -15,6 +15,7 @@ from keepon.errors import ConfigError, PlanRejectedError
 from keepon.measure.results import SENT_VERDICTS
 from keepon.model import outcomes, overload
 from keepon.model.plan import Plan, Trial
+from keepon.model.qdiscs import stations
 from keepon.model.result import RunResult
 from keepon.model.scenario import Scenario, Station
 from keepon.model.timing import talk_start_ns
@@ -92,7 +93,7 @@ def trial(scenario: Scenario, plan: Plan, look: Callable[[], None] = _at_leisure
     def looked(_driver: str, _share: float) -> None:
         look()
 
-    cycles_ns = [entry.period_ns for entry in scenario.stream]
+    cycles_ns = _cycles_ns(scenario)
     duration_ns = min(
         max(TRIAL_LAPS * math.lcm(*cycles_ns), 2 * max(cycles_ns), TRIAL_MIN_NS), TRIAL_MAX_NS
     )
@@ -177,9 +178,11 @@ def trial(scenario: Scenario, plan: Plan, look: Callable[[], None] = _at_leisure
         unsent[name] = {**unsent.get(name, {}), **overdue}
     delivered = sum(entry["delivered"] for entry in run.document["streams"].values())
     found: Trial = {"duration_s": short.duration_s, "delivered": delivered, "unsent": unsent}
-    return (
-        {**found, "behind": {entry.told: entry.kind for entry in busy.values()}} if busy else found
-    )
+    if busy:
+        found["behind"] = {entry.told: entry.kind for entry in busy.values()}
+    if (repeats_ns := math.lcm(*cycles_ns)) > duration_ns:
+        found["repeats_s"] = repeats_ns / 1e9
+    return found
 
 
 def _overdue(scenario: Scenario, run: Run) -> dict[str, dict[str, int]]:
@@ -213,6 +216,14 @@ def _full(scenario: Scenario, plan: Plan, name: str, lost: Iterable[str]) -> str
         if f"{bridge} queue to {peer}" in places
     ]
     return f"{FULL} {' or '.join(queues)}"
+
+
+def _cycles_ns(scenario: Scenario) -> list[int]:
+    """Periods of streams, and cycles of the gates in their talkers."""
+    qdiscs = {station.name: station.qdisc for station in scenario.station}
+    found = [entry.period_ns for entry in scenario.stream]
+    found += [stations.cycle_ns(qdiscs[entry.talker]) or 1 for entry in scenario.stream]
+    return found
 
 
 def _unplanned(station: Station) -> tuple[str, ...]:

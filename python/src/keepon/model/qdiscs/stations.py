@@ -23,6 +23,12 @@ def tree_of(station: Station) -> Tree | None:
     return None if station.qdisc is None else _tree(station.qdisc)
 
 
+def cycle_ns(text: str | None) -> int | None:
+    """Of the taprio of a station's commands; None: there is none."""
+    root = None if text is None else _tree(text).root
+    return root.cycle_ns if isinstance(root, Taprio) else None
+
+
 def queue_of(tree: Tree, tc: int) -> int:
     """Transmit queue of a traffic class."""
     return tree.classes.queues[tc][1] if tree.classes is not None else 0
