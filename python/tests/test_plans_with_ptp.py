@@ -228,3 +228,54 @@ def test_the_first_frame_is_handed_over_by_the_clock_as_it_is_then() -> None:
         ahead_us = (frames.txtime_ps - frames.submit_ps)[:20] / 1e6
         if scenario.station_named(stream.talker).driver == "keepon":
             assert abs(ahead_us[0] - ahead_us[1:].mean()) < 20, (stream.id, ahead_us)
+
+
+CUT_OFF = """schema = "keepon.scenario/1"
+name = "cut-off"
+duration_s = 0.1
+warmup_s = 3.0
+sync = { mode = "MODE", grandmaster = "plc" }
+station = [{ name = "plc", driver = "launchtime" }, { name = "drive", driver = "launchtime" }]
+link = [{ ends = ["plc", "sw"] }, { ends = ["drive", "sw"] }]
+[[bridge]]
+name = "sw"
+gates.PEER.entries = [{ gates = "0x20", ns = 100_000 }, { gates = "REST", ns = 900_000 }LAST]
+[[stream]]
+id = "s"
+talker = "plc"
+listeners = ["drive"]
+period_ns = 1_000_000
+frame_bytes = 200
+advance_ns = 900_000
+"""
+
+
+@pytest.mark.parametrize("peer", ["drive", "plc"])
+@pytest.mark.parametrize(
+    ("mode", "rest", "last", "open_ns", "needed_ns"),
+    [
+        ("gptp", "0x1f", "", 0, 816),
+        ("gptp", "0x1f", ', { gates = "0x40", ns = 815 }', 815, 816),
+        ("gptp", "0x1f", ', { gates = "0x40", ns = 816 }', 816, None),
+        ("gptp", "0x5f", "", 900_000, None),
+        ("ptp", "0x1f", ', { gates = "0x40", ns = 639 }', 639, 640),
+        ("ptp", "0x1f", ', { gates = "0x40", ns = 640 }', 640, None),
+    ],
+)
+def test_a_gate_list_that_cuts_clocks_off_is_named(
+    peer: str, mode: str, rest: str, last: str, open_ns: int, needed_ns: int | None
+) -> None:
+    """The advice was a longer warm-up, or a clock_error_ns; a longer one for each longer trial."""
+    text = CUT_OFF.replace("MODE", mode).replace("PEER", peer)
+    text = text.replace("REST", rest).replace("LAST", last)
+    if needed_ns is None:
+        loading.parse(text, "cut.toml")
+        return
+    with pytest.raises(ConfigError) as told:
+        loading.parse(text, "cut.toml")
+    assert str(told.value) == (
+        f'cut.toml: key `bridge[0].gates.{peer}.entries` (bridge "sw"): gate 6, of PTP by'
+        f" sync.priority = 6, is open for {open_ns} ns at most, and its messages take {needed_ns}"
+        " ns, so that clocks behind it are never set; open it for as long (0x40) in an entry"
+        " without the gates of streams"
+    )

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from keepon.errors import ConfigError, one_line
-from keepon.model import faultchecks, launchtime, lines
+from keepon.model import faultchecks, launchtime, lines, ptpgates
 from keepon.model.hosts import HOSTS
 from keepon.model.qdiscs import scenarios as qdiscs
 from keepon.model.scenario import SCENARIO_SCHEMA, Scenario
@@ -694,6 +694,7 @@ def check(scenario: Scenario, source: str) -> None:
                 load.listener,
                 f'is not connected to talker "{load.talker}"; add a [[link]]',
             )
+    ptpgates.check(scenario, source)
     qdiscs.check(scenario, source)
     _faults(source, scenario, neighbours)
     faultchecks.check(scenario, source)

@@ -90,7 +90,7 @@ class Sync(Table):
     keepon must list it in `station.keepon.classes`."""
     priority: Annotated[int, Whole(0, 7)] = 6
     """Priority (PCP) of PTP's frames. No stream may have its traffic class in a bridge with
-    gates."""
+    gates, and every gate list by hand must open it for as long as a message takes."""
     rx_jitter_scale: Annotated[float, Number(0.0, 100.0)] = 1.0
     """Multiplies the delay of software's stamps of received frames, mean and spread: 1.0 is the
     host model's `rx` stage, 0.0 none (drivers keepon and standard)."""

@@ -25,6 +25,7 @@ from keepon.model.wire import (
     FRAME_BYTES_MIN,
     OVERHEAD_BYTES,
     PS_PER_NS,
+    PTP_MESSAGE_BYTES,
     byte_time_ps,
     preamble_time_ps,
     wire_time_ps,
@@ -48,10 +49,6 @@ LAUNCH_QUANTUM_PS = 32_000
 PTP_FRAME_BYTES_MAX = 128
 """No message of IEEE 802.1AS or 1588 is longer with its FCS unless it carries TLVs beyond those two
 clauses name.
-"""
-PTP_OWN_BYTES = {"gptp": 94, "ptp": 72}
-"""Longest message that a station sends itself: Follow_Up with its TLV, Delay_Resp (IEEE
-802.1AS-2020 11.4.4, 1588).
 """
 CLOCK_ROUNDING_PS = 1_000
 """Between a whole-nanosecond txtime and the core's grid."""
@@ -136,7 +133,7 @@ def _slot_sizes(needs: Needs) -> list[int]:
         return [int(options.slot_bytes)]
     streams = [stream for _, stream in needs.streams]
     loads = [load.frame_bytes for _, load in needs.loads]
-    ptp = [PTP_OWN_BYTES[needs.scenario.sync.mode]] if needs.scenario.sync.by_ptp else []
+    ptp = [PTP_MESSAGE_BYTES[needs.scenario.sync.mode]] if needs.scenario.sync.by_ptp else []
     largest = max([stream.frame_bytes for stream in streams] + loads + ptp, default=FRAME_BYTES_MIN)
     if needs.paper:
         return [max(largest, posting.least_slot_bytes(needs))]
@@ -179,14 +176,14 @@ def _check_messages(needs: Needs, slot_bytes: int) -> None:
     if not sync.by_ptp:
         return
     trimmed_bytes = options.trim_down_bytes if not needs.paper and options.trim == "any" else 0
-    least_bytes = PTP_OWN_BYTES[sync.mode] + trimmed_bytes
+    least_bytes = PTP_MESSAGE_BYTES[sync.mode] + trimmed_bytes
     if slot_bytes < least_bytes:
         raise needs.wrong(
             "slot_bytes",
             slot_bytes,
             f"must be between {least_bytes} and 1522, as the station sends messages of PTP of"
             " up to "
-            f"{PTP_OWN_BYTES[sync.mode]} bytes, and trims take {trimmed_bytes}; choose a longer"
+            f"{PTP_MESSAGE_BYTES[sync.mode]} bytes, and trims take {trimmed_bytes}; choose a longer"
             ' slot or "auto"',
         )
 

@@ -14,12 +14,17 @@ from keepon.model.qdiscs.tree import Cbs, Etf, Guard, Mqprio, Taprio, Tree
 from keepon.model.scenario import Scenario
 from keepon.model.stationtables import Station
 from keepon.model.topology import Topology
-from keepon.model.wire import PS_PER_NS, RATE_BPS_MAX, byte_time_ps, ceil_ns, preamble_time_ps
+from keepon.model.wire import (
+    PS_PER_NS,
+    PTP_MESSAGE_BYTES,
+    RATE_BPS_MAX,
+    byte_time_ps,
+    ceil_ns,
+    preamble_time_ps,
+)
 
 HORIZON_NS = 500_000_000
 """Of a NIC with launch times (Cochran, limitations: the i210's is +-0.5 s)."""
-PTP_FRAME_BYTES = 94
-"""Of the longest, gPTP's Follow_Up."""
 ENTRY_BYTES = 60
 """That the link must have time for in an entry of taprio (fill_sched_entry(), ETH_ZLEN)."""
 
@@ -161,7 +166,8 @@ def _flows(scenario: Scenario, topology: Topology, station: Station) -> list[Flo
             for _, entry in topology.loads[port.name]
         ]
         if scenario.sync.by_ptp:
-            found.append(Flow("PTP", scenario.sync.tc, PTP_FRAME_BYTES, rate_bps, timed=False))
+            message_bytes = PTP_MESSAGE_BYTES[scenario.sync.mode]
+            found.append(Flow("PTP", scenario.sync.tc, message_bytes, rate_bps, timed=False))
     return found
 
 
