@@ -396,3 +396,17 @@ def test_rates_are_those_of_tc(rate: str, bps: int) -> None:
     """Without a unit it is bits in a second; `bps` is bytes."""
     tree = reader.parse_one(f"tc qdisc replace dev eth0 root guard rate {rate}", "text")
     assert isinstance(tree.root, Guard) and tree.root.rate_bps == bps
+
+
+def test_a_handle_is_added_to_no_class_of_taprio() -> None:
+    """6.1: "NLM_F_REPLACE needed to override"; 6.12 takes it."""
+    taprio = (
+        "tc qdisc add dev e root handle 100: taprio num_tc 2 map 0 1 queues 1@0 1@1 base-time 0"
+        " sched-entry S 01 500000 sched-entry S 02 500000 clockid CLOCK_TAI\n"
+    )
+    with pytest.raises(ConfigError, match=r"line 2: add: Linux 6\.1 takes no handle here"):
+        reader.parse_one(taprio + "tc qdisc add dev e parent 100:1 handle 300: pfifo", "text")
+    for words in ("add dev e parent 100:1", "replace dev e parent 100:1 handle 300:"):
+        reader.parse_one(f"{taprio}tc qdisc {words} pfifo", "text")
+    mqprio = "tc qdisc add dev e root handle 100: mqprio num_tc 2 map 0 1 queues 1@0 1@1 hw 0\n"
+    reader.parse_one(mqprio + "tc qdisc add dev e parent 100:1 handle 300: pfifo", "text")

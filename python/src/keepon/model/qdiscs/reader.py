@@ -204,6 +204,11 @@ def _set(
     others = [tree.handle, *(own for at, own in tree.leaf_handles.items() if at != queue)]
     if number and number in others:
         raise action.refuse(f"handle {number:x}: is another qdisc's; choose one that is free")
+    if number and action.text == "add" and isinstance(tree.root, Taprio):
+        raise action.refuse(
+            "Linux 6.1 takes no handle here, as taprio has put a fifo into its classes; write"
+            " replace, which all take, or leave handle out"
+        )
     place = f"parent {parent.text}"
     stands = Stands(place, tree.leaves.get(queue), tree.leaf_handles.get(queue, 0))
     if not _is_changed(action, kind, tree, stands, number, qdisc):
