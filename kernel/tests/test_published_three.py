@@ -42,8 +42,8 @@ def test_scheduled_classes_keep_to_the_byte_and_tcp_has_its_share(family: str) -
     write(family, RATE_BPS, rows)
     assert mine.sent == dict.fromkeys(STREAMS, FRAMES)
     assert max(mine.spread_ps.values()) <= BYTE_PS
-    # of the 1000 windows in iperf3's second four may be cut: where it begins and ends, and where its
-    # threads do (98.6 % with 3.18)
+    # of the 1000 windows in iperf3's second four may be cut: where it begins and ends, and where
+    # its threads do (98.6 % with 3.18)
     share = share_bps(RATE_BPS, "tcp")
     assert (0.99 - 4 / 1000) * share <= mine.load_bps <= share
 
