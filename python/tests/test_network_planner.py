@@ -230,7 +230,8 @@ def test_a_release_at_which_the_clock_decides_on_the_gate_is_no_proof(
     text = BEHIND_A_BRIDGE.replace("DRIVER", "launchtime").replace("RATE", "100_000_000")
     text = text.replace("PERIOD", "1_000_000").replace("\nprocessing_ns = 50_000", "")
     lists = BY_HAND.replace("81_000", "74_800").replace("80_670", "100_000")
-    text = text.replace("\n[[link]]", lists.replace("838_330", "825_200"), 1)
+    lists = lists.replace('"0x01", ns = 838_330', '"0x41", ns = 825_200')  # PTP's gate, too
+    text = text.replace("\n[[link]]", lists, 1)
     text = text.replace("[[station]]", '[sync]\nmode = "gptp"\ngrandmaster = "t"\n[[station]]', 1)
     if offset_ns != "auto":
         text += f"offset_ns = {offset_ns}\n"

@@ -116,7 +116,7 @@ def test_a_kernel_without_mqprio_is_told_before_anything_is_changed(
 
 def test_the_script_looks_for_queueing_disciplines_as_apply_does(tmp_path: Path) -> None:
     """Of the running kernel, whose lists are those below a folder."""
-    *_, line = shell.needs([steps.Scheduler("mqprio")], ())
+    *_, line = shell.needs([steps.Scheduler("mqprio")], (), ())
     for number, (dep, builtin, told) in enumerate(
         ((DEP, "", True), (DEP, "kernel/net/sched/sch_mqprio.ko\n", False), (DEP, None, False))
     ):

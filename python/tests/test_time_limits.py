@@ -322,7 +322,7 @@ def test_gate_lists_that_are_too_long_prove_nothing(monkeypatch: pytest.MonkeyPa
 def test_long_tables_have_every_row(capsys: pytest.CaptureFixture[str]) -> None:
     scenario = ring(4, 24)
     plan = verify(scenario, make_plan(scenario))
-    command._show(plan)
+    command._show(scenario, plan)
     lines = capsys.readouterr().out.splitlines()
     header = next(line for line in lines if line.startswith("stream "))
     for name, entry in plan["streams"].items():
