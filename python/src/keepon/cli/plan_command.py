@@ -16,7 +16,7 @@ from keepon.model.scenario import Scenario
 from keepon.planner.network.solve import INTERRUPTED
 from keepon.report import tables, terminal
 from keepon.trial import behind_etf
-from keepon.trial.trial import BEHIND, FULL, LATE, OVERDUE, TAKEN
+from keepon.trial.trial import BEHIND, FULL, LATE, OVERDUE, TAKEN, WAITING
 
 STREAMS_SHOWN_MAX = 20
 UNSENT_SHOWN_MAX = 5
@@ -128,6 +128,8 @@ def _unsent(scenario: Scenario, plan: Plan, tried: Trial) -> list[str]:
                 "its talker keeps no time, and frames of its queue take each other's windows: give"
                 f" it a priority of its own, or {TIMED}"
             )
+        elif WAITING in verdicts:
+            remedy = "give its class a longer window, or send shorter frames or fewer of them"
         elif any(key.startswith(FULL) for key in verdicts):
             remedy = f"raise queue_frames there (1024 if left out), or {TIMED}"
         elif all(key.startswith(OVERDUE) for key in verdicts):

@@ -20,11 +20,9 @@ from keepon.linux.link.gatelist import CYCLE_NS_MAX
 from keepon.linux.queues import PRIORITIES
 from keepon.linux.station import Machine, ptp_config, without_disturbers
 from keepon.model.topology import Topology
+from keepon.model.wire import TAPRIO_BYTES_MIN
 
 FULL_OFFLOAD = "flags 0x2"
-# A gate entry must let the shortest frame pass: 60 bytes, FCS not counted (ETH_ZLEN in
-# net/sched/sch_taprio.c).
-TAPRIO_BYTES_MIN = 60
 # tc makes a message of 1024 bytes at most (tc/q_taprio.c of iproute2); an entry has 28 of them.
 TC_ENTRIES_MAX = 30
 

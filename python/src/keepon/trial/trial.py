@@ -45,6 +45,8 @@ LATE = "beyond a bound, beside frames of its talker that came late"
 BEHIND = "beyond a bound or lost, at ports with frames of other talkers that came late"
 TAKEN = "in a bridge's queue, behind frames too long for the windows that come"
 """Of a talker that keeps no time: others of its queue take its windows, and it theirs."""
+WAITING = "in its talker's queue when the trial ended"
+"""Of a talker whose gates let its frames go more slowly than they come."""
 OVERDUE = "later than its deadline"
 """Of a talker without a bound, whose deadline only the trial can compare: how a reason begins."""
 FULL = "lost as its frames come at any time and find no room in"
@@ -169,11 +171,15 @@ def trial(scenario: Scenario, plan: Plan, look: Callable[[], None] = _at_leisure
         if ended:
             unsent[name] = ended
         elif not entry["delivered"] and untimed:
-            unsent[name] = {TAKEN: entry["submitted"]}
+            told = TAKEN if plan["streams"][name]["windows"] else WAITING
+            unsent[name] = {told: entry["submitted"]}
         elif not entry["delivered"]:
             raise PlanRejectedError(
                 f"the plan failed in the simulator: no frame of stream {name} was sent"
             )
+    for name, entry in run.document["streams"].items():
+        if entry["missing"] and name not in unsent:
+            unsent[name] = {WAITING: entry["missing"]}
     for name, overdue in _overdue(short, run).items():
         unsent[name] = {**unsent.get(name, {}), **overdue}
     delivered = sum(entry["delivered"] for entry in run.document["streams"].values())

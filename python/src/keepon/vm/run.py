@@ -98,10 +98,12 @@ class GuestResult:
 
 
 CPUS = {"icount": 1, "smp": 2}
+START_UTC = "2026-01-01T00:00:00"
+"""What every clock of a guest begins with."""
 
 
 def accelerator(mode: str, icount_shift: int, seed: int) -> list[str]:
-    clock = ["-rtc", "base=2026-01-01T00:00:00,clock=vm", "-seed", str(seed)]
+    clock = ["-rtc", f"base={START_UTC},clock=vm", "-seed", str(seed)]
     if mode == "icount":
         return ["-accel", "tcg", "-icount", f"shift={icount_shift},sleep=off", *clock]
     return ["-accel", "tcg,thread=multi", *clock]

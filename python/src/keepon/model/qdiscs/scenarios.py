@@ -18,6 +18,7 @@ from keepon.model.wire import (
     PS_PER_NS,
     PTP_MESSAGE_BYTES,
     RATE_BPS_MAX,
+    TAPRIO_BYTES_MIN,
     byte_time_ps,
     ceil_ns,
     preamble_time_ps,
@@ -25,8 +26,6 @@ from keepon.model.wire import (
 
 HORIZON_NS = 500_000_000
 """Of a NIC with launch times (Cochran, limitations: the i210's is +-0.5 s)."""
-ENTRY_BYTES = 60
-"""That the link must have time for in an entry of taprio (fill_sched_entry(), ETH_ZLEN)."""
 
 
 def least_txtime_delay_ns(scenario: Scenario, station: Station, driver: str) -> int:
@@ -62,7 +61,7 @@ def _read(where: str, scenario: Scenario, station: Station, text: str) -> Tree:
     horizon_ns = HORIZON_NS if "launchtime" in _drivers(scenario, station) else None
     cycle_counts = any(stream.talker == station.name for stream in scenario.stream)
     rates_bps = [port.wire.rate_bps for port in Topology(scenario).ports_of(station.name)]
-    least_ns = ENTRY_BYTES * byte_time_ps(max(rates_bps, default=RATE_BPS_MAX)) // PS_PER_NS
+    least_ns = TAPRIO_BYTES_MIN * byte_time_ps(max(rates_bps, default=RATE_BPS_MAX)) // PS_PER_NS
     limits = Limits(horizon_ns, fills_cycle=cycle_counts, entry_least_ns=least_ns)
     tree = reader.parse_one(text, where, limits)
     delays_ns = [
@@ -101,6 +100,11 @@ def check(scenario: Scenario, source: str) -> None:
             continue
         tree = _read(where, scenario, station, station.qdisc)
         _check_station(where, station, tree)
+        if "keepon" in _drivers(scenario, station) and isinstance(tree.root, Guard):
+            raise ConfigError(
+                f"{where}: guard sends frames at their times, when the slots of driver keepon are"
+                ' past; leave it out, or take driver "standard"'
+            )
         if "standard" in _drivers(scenario, station):
             _check_offloads(where, tree)
         for flow in _flows(scenario, topology, station):
@@ -186,6 +190,16 @@ def _check_flow(where: str, scenario: Scenario, station: Station, tree: Tree, fl
         raise ConfigError(
             f"{where}: class {flow.tc} is open in no window, and {flow.name} is in it, none of"
             " which would ever leave; open the class in one, or use another"
+        )
+    if (
+        isinstance(stations.leaf_of(tree, flow.tc), Etf)
+        and not flow.timed
+        and flow.name != "PTP"
+        and not stations.assisted(tree)
+    ):
+        raise ConfigError(
+            f"{where}: etf drops what has no txtime, and {flow.name}, in its class {flow.tc}, has"
+            ' none; give it a class without etf, or, a stream, another release than "sleep"'
         )
     timer = host_of(station.host, "standard", 0.0)[0]["timer"]
     lengths.check(where, tree, flow, timer.base_ns + timer.median_ns)

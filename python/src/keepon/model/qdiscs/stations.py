@@ -73,18 +73,14 @@ def delta_ns(tree: Tree) -> int:
 
 
 def held_back_ns(tree: Tree) -> int | None:
-    """How long before its time a frame is handed on at the earliest: delta of etf, fudge of guard,
-    the greatest; None if nothing holds frames back.
+    """How long before its time a frame is handed on at the earliest: delta of etf, the greatest;
+    None if nothing holds frames back.
     """
-    if _etfs(tree):
-        return delta_ns(tree)
-    return max((guard.fudge_ns for guard in _all(tree) if isinstance(guard, Guard)), default=None)
+    return delta_ns(tree) if _etfs(tree) else None
 
 
 def held_back_place(tree: Tree) -> str:
     """Where that is in the station's text, and what it is called: "line 3: delta"."""
-    if not _etfs(tree):
-        return "guard: fudge"
     etf = max(_etfs(tree), key=lambda etf: etf.delta_ns)
     return f"{etf.delta_place.removeprefix(f'{_NAME}: ')}: delta"
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Final, cast
 
@@ -41,6 +42,7 @@ from keepon.targets.vm.observations import StreamFrames, WireRecord
 from keepon.vm import GuestResult, build_modules, get_kernel, run_guest
 from keepon.vm.images import Kernel
 from keepon.vm.paths import checkout_root
+from keepon.vm.run import START_UTC
 
 NAME: Final = "vm"
 KEEPON_COUNTERS = ("underruns", "suspected_underruns", "slots_completed")
@@ -48,8 +50,7 @@ NIC_COUNTERS = ("tx_placeholders", "tx_idle_ns")
 # The clock of a keepon device starts this close to its NIC's, and an underrun costs as much again.
 # A suspected one is not made up for: it costs what the wire was idle.
 CLOCK_NS_MAX = 2_000
-GUEST_START_NS = 1_767_225_600_000_000_000
-"""Of every clock, 2026-01-01 (vm/run.py)."""
+GUEST_START_NS = int(datetime.fromisoformat(f"{START_UTC}+00:00").timestamp()) * 10**9
 DURATION_S = 1.0
 DURATION_S_MAX = 60.0
 FAULTS = ("poll-stall", "clock-step", "link-down", "late-submit", "wire-pause")
