@@ -16,7 +16,7 @@ from keepon import _sim
 from keepon.model import hosts
 from keepon.model.scenario import Station
 from keepon.model.wire import byte_time_ps, preamble_time_ps, wire_time_ps
-from keepon.planner.parameters import hardware, lead, polls
+from keepon.planner.parameters import lead, polls
 from keepon.planner.parameters.hardware import Host, Nic
 from keepon.planner.parameters.polls import Posting
 
@@ -171,7 +171,7 @@ def test_a_coarse_cpu_counter_needs_two_ticks_more(tick_ns: int) -> None:
 def test_the_case_that_made_every_frame_late_is_below_the_lead_time() -> None:
     """100 Mb/s and 100 us: slots of 40 us leave the driver 80 us, the host takes the rest."""
     asked = posting(100_000_000, 480, 2, 24, True)
-    way_ns = hardware.usual_ns(hosts.HOSTS["raspberry-pi-4"].driver["keepon"])
+    way_ns = hosts.HOSTS["raspberry-pi-4"].driver["keepon"].usual_ns
     assert lead.lead_time_ns(asked, 100_000_000, TRIM_BYTES) + way_ns > 100_000
     assert set(verdicts(asked, 100_000_000, 80_000, 1, Nic())) == {"late"}
 

@@ -109,11 +109,11 @@ STUDIES_OF_CLASSES = [name for name in QUICK if name.startswith("mitsubishi")]
     [
         (["cores=0"], "setting `cores` = 0: must be between 1 and 1024"),
         (
-            ["delta_us=21"],
-            "setting `delta_us` = 21: must be between 22 and 386 with driver_us = 11",
+            ["delta_us=17"],
+            "setting `delta_us` = 17: must be between 18 and 390 with driver_us = 11",
         ),
-        (["delta_us=387"], "setting `delta_us` = 387: must be between 22 and 386"),
-        (["driver_us=190"], "setting `delta_us` = 200: must be between 201 and 386 with driver_us"),
+        (["delta_us=391"], "setting `delta_us` = 391: must be between 18 and 390"),
+        (["driver_us=194"], "setting `delta_us` = 200: must be between 201 and 390 with driver_us"),
         (["driver_us=261"], "setting `driver_us` = 261: must be between 1 and 260"),
     ],
 )
@@ -130,12 +130,12 @@ def test_settings_that_never_can_be_are_refused_in_their_own_words(
     [
         {"tc0_us": 1, "periodic_bytes": 64, "stall_us": 0, "cores": 1},
         {"tc0_us": 290, "periodic_bytes": 1222, "stall_us": 100_000, "cores": 1024},
-        {"delta_us": 22, "txtime_delay_us": 12},
-        {"delta_us": 386, "txtime_delay_us": 390},
-        {"stack_ns": 0, "driver_us": 1, "delta_us": 12},
-        {"stack_ns": 0, "driver_us": 1, "delta_us": 391},
-        {"stack_ns": 100_000, "driver_us": 260, "delta_us": 271},
-        {"stack_ns": 100_000, "driver_us": 189, "delta_us": 291},
+        {"delta_us": 18, "txtime_delay_us": 12},
+        {"delta_us": 390, "txtime_delay_us": 390},
+        {"stack_ns": 0, "driver_us": 1, "delta_us": 8},
+        {"stack_ns": 0, "driver_us": 1, "delta_us": 395},
+        {"stack_ns": 100_000, "driver_us": 260, "delta_us": 267},
+        {"stack_ns": 100_000, "driver_us": 189, "delta_us": 295},
     ],
 )
 def test_the_ends_of_every_range_can_be_run(ends: dict[str, int]) -> None:

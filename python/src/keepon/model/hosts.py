@@ -40,6 +40,7 @@ from keepon.model.qdiscs import stations
 from keepon.model.result import Calibrated, Chosen
 from keepon.model.scenario import HostTable, StageOverride, Station
 
+USUAL_SIGMAS = 3
 STAGES = ("wakeup", "stack", "driver", "timer", "poll")
 DRIVERS = ("keepon", "standard", "launchtime")
 
@@ -86,6 +87,23 @@ class Stage:
             return whole
         normal, limit = NormalDist(), math.log(self.limit_ns / self.median_ns) / self.sigma
         return whole * normal.cdf(limit - order * self.sigma) / normal.cdf(limit)
+
+    @property
+    def top_ns(self) -> float:
+        """The body at three sigma, or its limit if that is less."""
+        top = self.median_ns * math.exp(USUAL_SIGMAS * self.sigma)
+        return min(top, self.limit_ns) if self.limit_ns else top
+
+    @property
+    def usual_ns(self) -> int:
+        """What it takes but for its tail, rounded up."""
+        body_ns = math.ceil(self.base_ns + self.top_ns)
+        return min(body_ns, self.cap_ns) if self.cap_ns else body_ns
+
+    @property
+    def worst_ns(self) -> int:
+        """What it takes at most; where it has no cap, what it usually takes."""
+        return self.cap_ns or self.usual_ns
 
     @property
     def mean_ns(self) -> float:

@@ -9,11 +9,10 @@ before its txtime.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from keepon.errors import ConfigError
-from keepon.model.hosts import Stage, etf_delta_key, etf_delta_ns, host_of
+from keepon.model.hosts import etf_delta_key, etf_delta_ns, host_of
 from keepon.model.qdiscs.stations import assisted, launches, tree_of
 from keepon.model.scenario import Load, Scenario, Station, Stream
 
@@ -22,28 +21,26 @@ FETCHED_NS = 1_200
 ROUNDED_NS = 50_000
 RING_FRAMES = 256
 """Frames that the simulated NIC holds until their txtimes."""
-_SIGMAS = 3
-
-
-def usual_ns(stage: Stage) -> int:
-    """How long a stage usually takes at most."""
-    body_ns = math.ceil(stage.base_ns + stage.median_ns * math.exp(_SIGMAS * stage.sigma))
-    return min(body_ns, stage.cap_ns) if stage.cap_ns else body_ns
 
 
 def _stages_ns(scenario: Scenario, station: Station, *names: str) -> int:
     stages, _ = host_of(station.host, "launchtime", scenario.host_tail_scale)
-    return sum(usual_ns(stages[name]) for name in names)
+    return sum(stages[name].usual_ns for name in names)
 
 
 def least_delta_ns(scenario: Scenario, station: Station) -> int:
     """Shortest delta after which a frame is usually in the NIC at its txtime."""
-    return _stages_ns(scenario, station, "timer", "driver") + station.nic.fetch_ns + FETCHED_NS
+    return _stages_ns(scenario, station, "timer", "driver") + in_nic_ns(station)
+
+
+def in_nic_ns(station: Station) -> int:
+    """From the end of the driver's work on a frame to its txtime at least."""
+    return station.nic.fetch_ns + FETCHED_NS
 
 
 def least_advance_ns(scenario: Scenario, station: Station, streams: int) -> int:
     """Shortest advance with which frames are usually in the NIC in time, and those of several
-    streams in order.
+    streams come to ETF before it lets the first of them go, or it drops the others.
     """
     host_ns = _stages_ns(scenario, station, "wakeup", "stack")
     if streams > 1:
@@ -53,10 +50,12 @@ def least_advance_ns(scenario: Scenario, station: Station, streams: int) -> int:
 
 def with_advances(scenario: Scenario) -> Scenario:
     """The scenario with the advance of every stream that states none and whose talker has launch
-    times.
+    times, or may have the ETF that stands for no qdisc.
     """
     stations = {
-        station.name: station for station in scenario.station if station.driver == "launchtime"
+        station.name: station
+        for station in scenario.station
+        if station.driver == "launchtime" or (station.qdisc is None and _may_have_etf(station))
     }
     if not any(_is_open(stream, stations) for stream in scenario.stream):
         return scenario
@@ -69,6 +68,11 @@ def with_advances(scenario: Scenario) -> Scenario:
         else:
             streams.append(stream)
     return scenario.model_copy(update={"stream": streams})
+
+
+def _may_have_etf(station: Station) -> bool:
+    """In one of the runs of a station under test, too."""
+    return station.release == "etf" or (station.driver != "keepon" and station.release != "sleep")
 
 
 def _is_open(stream: Stream, stations: dict[str, Station]) -> bool:

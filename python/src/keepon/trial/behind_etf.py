@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from keepon.model.hosts import etf_delta_ns, host_of
-from keepon.model.launchtime import usual_ns
 from keepon.model.plan import Plan
 from keepon.model.qdiscs import stations
 from keepon.model.qdiscs.tree import Etf, Taprio
@@ -31,7 +30,7 @@ def why(scenario: Scenario, plan: Plan, stream: Stream) -> str | None:
         return None
     if not isinstance(etf, Etf):
         return None
-    latency_ns = usual_ns(host_of(station.host, "standard", 0.0)[0]["timer"])
+    latency_ns = host_of(station.host, "standard", 0.0)[0]["timer"].usual_ns
     if etf.delta_ns < latency_ns and not etf.deadline_mode:
         return (
             f"{BY_ETF}whose delta ({etf.delta_ns} ns) is below the {latency_ns} ns that its timer"

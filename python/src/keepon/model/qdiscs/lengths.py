@@ -96,11 +96,13 @@ def _check_window(where: str, taprio: Taprio, flow: Flow, timer_ns: int) -> None
         return
     most_bytes = (window.ns - 1 - timer_ns) * PS_PER_NS // byte_ps - PREAMBLE_BYTES
     shorter = f", or frames of at most {most_bytes} bytes" if most_bytes >= FRAME_BYTES_MIN else ""
-    late = f", and the CPU's timer opens it {timer_ns} ns late" if timer_ns else ""
+    late, few = "", "none leaves"
+    if timer_ns:
+        late, few = f", and the CPU's timer opens it up to {timer_ns} ns late", "few or none leave"
     mask = taprio.entries[window.entry - 1][0]
     raise ConfigError(
         f"{where}: the longest window of class {flow.tc}, entry {window.entry} (S {mask:02x}),"
         f" lasts {window.ns} ns, and a frame of {flow.name}, {flow.frame_bytes} bytes, takes"
-        f" {frame_ns} ns on the wire{late}, so that none leaves in it (Linux drops what is too long"
+        f" {frame_ns} ns on the wire{late}, so that {few} in it (Linux drops what is too long"
         f" without a word); make it longer than {frame_ns + timer_ns} ns{shorter}"
     )

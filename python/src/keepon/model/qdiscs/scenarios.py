@@ -202,7 +202,7 @@ def _check_flow(where: str, scenario: Scenario, station: Station, tree: Tree, fl
             ' none; give it a class without etf, or, a stream, another release than "sleep"'
         )
     timer = host_of(station.host, "standard", 0.0)[0]["timer"]
-    lengths.check(where, tree, flow, timer.base_ns + timer.median_ns)
+    lengths.check(where, tree, flow, timer.usual_ns)
 
 
 def _check_faults(

@@ -119,7 +119,8 @@ class Ground:
         self._windows = {
             flow.number: windows
             for flow in self.flows
-            if (windows := talkerwindows.of(flow.stream, flow.station)) is not None
+            if (windows := talkerwindows.of(flow.stream, flow.station, scenario.host_tail_scale))
+            is not None
         }
         self._check_blocking()
 

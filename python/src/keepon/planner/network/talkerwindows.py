@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 
 from keepon.model.hosts import host_of
-from keepon.model.launchtime import usual_ns
+from keepon.model.launchtime import in_nic_ns
 from keepon.model.qdiscs import stations as qdiscs
 from keepon.model.qdiscs.tree import Etf, Taprio
 from keepon.model.scenario import Stream
@@ -44,24 +44,37 @@ class TalkerWindows:
         return 0
 
 
-def of(stream: Stream, station: StationPlan) -> TalkerWindows | None:
+def of(stream: Stream, station: StationPlan, tail_scale: float) -> TalkerWindows | None:
     """None: the talker has no gates of its own, the release is given by hand, or its class has no
     windows for all frames of the stream; what becomes of those is seen in the trial.
     """
     tree = qdiscs.tree_of(station.station)
     if tree is None or not isinstance(tree.root, Taprio) or stream.offset_ns != "auto":
         return None
-    latency_ns = 0
-    if qdiscs.by_timers(tree) and isinstance(qdiscs.leaf_of(tree, stream.tc), Etf):
-        # etf drops a frame whose time has passed when the CPU's timer opens the gate
-        latency_ns = usual_ns(host_of(station.station.host, "standard", 0.0)[0]["timer"])
+    afters_ns = [0]
+    if qdiscs.by_timers(tree) and isinstance(leaf := qdiscs.leaf_of(tree, stream.tc), Etf):
+        afters_ns = _after_gate_ns(station, leaf, tail_scale)
     frame_ps = station.planned_frame_bytes(stream) * byte_time_ps(station.wire.rate_bps)
     preamble_ps = preamble_time_ps(station.wire.rate_bps)
-    for after_ns in (latency_ns, 0):
+    for after_ns in afters_ns:
         found = _windows(tree.root, stream.tc, preamble_ps + after_ns * PS_PER_NS, frame_ps)
         if _has_release(found, stream.period_ns * PS_PER_NS):
             return found
     return None
+
+
+def _after_gate_ns(station: StationPlan, etf: Etf, tail_scale: float) -> list[int]:
+    """From the start of a window to the first txtime that can be kept, as the CPU's timer opens the
+    gate and etf drops a frame whose time has passed: at worst, usually, and at best.
+    """
+    own = station.station
+    stages, _ = host_of(own.host, station.planned_driver, tail_scale)
+    behind_ns = 0
+    if station.is_slotted:
+        behind_ns = stages["driver"].worst_ns + station.lead_time_ns
+    elif station.planned_driver == "launchtime" and etf.offload:
+        behind_ns = stages["driver"].worst_ns + in_nic_ns(own)
+    return [stages["timer"].worst_ns + behind_ns, stages["timer"].usual_ns + behind_ns, 0]
 
 
 def _windows(root: Taprio, tc: int, after_ps: int, frame_ps: int) -> TalkerWindows:

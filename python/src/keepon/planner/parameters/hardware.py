@@ -14,8 +14,6 @@ from keepon.model import published
 from keepon.model.hosts import Sourced, Stage, host_of
 from keepon.model.scenario import HostTable, Scenario, Station
 
-USUAL_SIGMAS = 3
-
 
 @dataclass(frozen=True)
 class Nic:
@@ -65,23 +63,6 @@ def nic_for(station: Station) -> Nic:
     )
 
 
-def top_ns(stage: Stage) -> float:
-    """The body of a stage at three sigma, or its limit if that is less."""
-    top = stage.median_ns * math.exp(USUAL_SIGMAS * stage.sigma)
-    return min(top, stage.limit_ns) if stage.limit_ns else top
-
-
-def usual_ns(stage: Stage) -> int:
-    """What a stage takes but for its tail: the body up to three sigma, in ns rounded up."""
-    body_ns = math.ceil(stage.base_ns + top_ns(stage))
-    return min(body_ns, stage.cap_ns) if stage.cap_ns else body_ns
-
-
-def worst_ns(stage: Stage) -> int:
-    """What a stage takes at most, in ns; where it has no cap, what it usually takes."""
-    return stage.cap_ns or usual_ns(stage)
-
-
 def tail_over(stage: Stage, margin_ns: int) -> float:
     """Probability that the tail of a stage alone takes more than `margin_ns`."""
     if not stage.tail_probability or not stage.tail_mean_ns or margin_ns >= stage.cap_ns:
@@ -115,11 +96,11 @@ class Host:
 
     @property
     def poll_late_usual_ns(self) -> int:
-        return usual_ns(self.stages["poll"]) + self.shared_ns
+        return self.stages["poll"].usual_ns + self.shared_ns
 
     @property
     def poll_late_worst_ns(self) -> int:
-        return worst_ns(self.stages["poll"]) + self.shared_ns
+        return self.stages["poll"].worst_ns + self.shared_ns
 
 
 @functools.cache

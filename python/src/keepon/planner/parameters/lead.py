@@ -18,7 +18,7 @@ from keepon.model.hosts import etf_delta_ns
 from keepon.model.qdiscs import stations
 from keepon.model.scenario import Station
 from keepon.model.wire import byte_time_ps, ceil_ns, preamble_time_ps
-from keepon.planner.parameters.hardware import NIC, Host, Nic, tail_over, usual_ns, worst_ns
+from keepon.planner.parameters.hardware import NIC, Host, Nic, tail_over
 from keepon.planner.parameters.polls import Posting, interval_ns
 
 
@@ -94,8 +94,8 @@ def hand_over(station: Station, host: Host) -> HandOver | None:
     if station.release == "sleep":
         return None
     stages = [host.stages[name] for name in ("wakeup", "stack", "driver")]
-    usual = sum(map(usual_ns, stages)) + host.shared_ns
-    worst = sum(map(worst_ns, stages)) + host.shared_ns
+    usual = sum(stage.usual_ns for stage in stages) + host.shared_ns
+    worst = sum(stage.worst_ns for stage in stages) + host.shared_ns
     tree = stations.tree_of(station)
     if tree is not None:
         limit_ns = stations.held_back_ns(tree)
@@ -103,7 +103,7 @@ def hand_over(station: Station, host: Host) -> HandOver | None:
         limit_ns = etf_delta_ns(station) if station.release == "etf" else None
     if limit_ns is None:
         return HandOver(usual, worst)
-    behind_ns = usual_ns(host.stages["timer"]) + usual_ns(host.stages["driver"])
+    behind_ns = host.stages["timer"].usual_ns + host.stages["driver"].usual_ns
     return HandOver(usual, worst, limit_ns, behind_ns + host.shared_ns)
 
 

@@ -14,10 +14,11 @@ import math
 from fractions import Fraction
 
 from keepon.model import clockbounds as bounds
+from keepon.model.hosts import USUAL_SIGMAS
 from keepon.model.reception import rx_stage
 from keepon.model.scenario import Scenario, Station
 from keepon.model.wire import PS_PER_NS
-from keepon.planner.parameters.hardware import NIC, USUAL_SIGMAS, Nic, top_ns
+from keepon.planner.parameters.hardware import NIC, Nic
 from keepon.planner.parameters.polls import Posting
 
 SERVO_LEAVES_PARTS = 2
@@ -50,7 +51,7 @@ def stamp_spread_ns(scenario: Scenario, station: Station) -> int:
     if station.keepon.clock == "dual":
         return 0
     stage, _ = rx_stage(station, scenario.sync.rx_jitter_scale)
-    return round(top_ns(stage) - stage.median_ns * math.exp(-USUAL_SIGMAS * stage.sigma))
+    return round(stage.top_ns - stage.median_ns * math.exp(-USUAL_SIGMAS * stage.sigma))
 
 
 def master_granularity_ns(scenario: Scenario) -> int:

@@ -81,7 +81,7 @@ class Settings(BaseModel):
     duration_s: Annotated[float, Number(0.1, 3600)] = 15.0
     tc0_us: Annotated[int, Whole(1, 290)] = 50
     periodic_bytes: Annotated[int, Whole(64, 1518)] = 128
-    delta_us: Annotated[int, Whole(12, 391)] = 200
+    delta_us: Annotated[int, Whole(8, 395)] = 200
     txtime_delay_us: Annotated[int, Whole(12, 390)] = 40
     stack_ns: Annotated[int, Whole(0, 100_000)] = 5_000
     driver_us: Annotated[int, Whole(1, 260)] = 11
