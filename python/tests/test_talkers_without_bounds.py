@@ -58,6 +58,24 @@ def test_what_the_command_says_of_a_missed_deadline_helps(tmp_path: Path) -> Non
         assert trial(scenario, planned(scenario))["unsent"] == {}
 
 
+def test_a_deadline_that_only_the_trial_has_seen_is_no_promise(tmp_path: Path) -> None:
+    """Clocks 100 ppm apart, and nothing sets them: it is missed after half a second."""
+    path = tmp_path / "drifts.toml"
+    path.write_text(
+        text_of(
+            station("a", more="clock_ppm = -100.0\ncpu_ppm = -100.0\n"),
+            station("b", "standard"), link("a", "b"), stream("s", "a", "b", deadline_ns=60_000),
+            head='sync = { mode = "none" }\n',
+        ),
+        encoding="utf-8",
+    )  # fmt: skip
+    done = run_keepon("plan", str(path))
+    assert done.returncode == 0
+    assert "s: deadline_ns kept in these 0.01 s, with no bound that promises it for longer" in (
+        " ".join(done.stdout.split())
+    )
+
+
 def together(queue_frames: int, more: str) -> list[str]:
     """Frames of two streams that one wake-up hands over, on the way to a slower link."""
     return [

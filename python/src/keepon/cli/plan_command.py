@@ -93,6 +93,17 @@ def _show(scenario: Scenario, plan: Plan) -> None:
         )
         for line in _unsent(scenario, plan, tried):
             terminal.say(line)
+        if only_tried := [
+            stream.id
+            for stream in scenario.stream
+            if stream.deadline_ns is not None
+            and plan["streams"][stream.id]["bounds"]["delay_ns"] is None
+            and stream.id not in tried["unsent"]
+        ]:
+            terminal.say(
+                f"{_named(only_tried)}: deadline_ns kept in these"
+                f" {tried['duration_s']:.15g} s, with no bound that promises it for longer"
+            )
     else:
         terminal.say(f"checked independently{', but not tried' if untried else ''}")
     terminal.say(f"planned in {plan['seconds']:.3f} s")
@@ -143,10 +154,12 @@ def _unsent(scenario: Scenario, plan: Plan, tried: Trial) -> list[str]:
         alike.setdefault((told, remedy), []).append(name)
     lines = []
     for (told, remedy), names in alike.items():
-        others = (
-            f" and {len(names) - UNSENT_SHOWN_MAX} others" if len(names) > UNSENT_SHOWN_MAX else ""
-        )
-        lines.append(
-            f"{', '.join(names[:UNSENT_SHOWN_MAX])}{others}: not sent in time: {told}; {remedy}"
-        )
+        lines.append(f"{_named(names)}: not sent in time: {told}; {remedy}")
     return lines
+
+
+def _named(streams: list[str]) -> str:
+    """The first of them, and how many more."""
+    more = len(streams) - UNSENT_SHOWN_MAX
+    others = f" and {more} others" if more > 0 else ""
+    return f"{', '.join(streams[:UNSENT_SHOWN_MAX])}{others}"
