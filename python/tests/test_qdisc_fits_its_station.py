@@ -12,6 +12,8 @@ import pytest
 from keepon.errors import EXIT_MISSED, ConfigError
 from keepon.model import loading
 from keepon.planner import plan as make_plan
+from keepon.planner.verify import verify
+from keepon.targets.sim.refusals import check_supported
 from keepon.targets.vm import target as vm
 from keepon.trial.trial import trial
 from schedulability_cases import keepon
@@ -118,7 +120,7 @@ def test_what_would_never_leave_is_refused(text: str, sentence: str) -> None:
 
 
 TAKEN = [
-    scenario_text(windows(998_335, 1_665, how=OFFLOADED), "launchtime"),
+    scenario_text(windows(998_304, 1_696, how=OFFLOADED), "launchtime"),
     scenario_text(windows(998_335, 1_665, how=ASSISTED)),
     scenario_text(windows(994_000, 6_000)),
     # class 0 is open over the end of the cycle, in a row long enough for a frame of 1518 bytes
@@ -192,6 +194,7 @@ def with_etf(delta_ns: int, root: str) -> str:
 
 
 KEEPON, LEAD_NS = 'keepon = { classes = [{ tc = 1 }, { tc = 7, slots = "rest" }] }', 8_591
+ASSIST_KEEPON = 'keepon = { classes = [{ tc = 1 }, { tc = 0, slots = "rest" }] }'
 BY_HAND = ("tc = 1", "tc = 1\noffset_ns = 500_500")
 
 
@@ -220,6 +223,78 @@ def test_behind_gates_of_software_and_etf_a_release_waits_for_the_timer(
     plan = make_plan(scenario)
     late_ns = plan["streams"]["s"]["release_ns"] - lengths_ns[0] - behind_ns
     assert 0 < late_ns < (1_000 if driver == "keepon" else 100)  # the next slot, or the preamble
+    assert trial(scenario, plan)["unsent"] == {}
+
+
+@pytest.mark.parametrize(
+    ("driver", "etf", "how"),
+    [
+        ("standard", "", SOFTWARE), ("launchtime", "", SOFTWARE), ("keepon", "", SOFTWARE),
+        ("launchtime", " offload", SOFTWARE), ("launchtime", " offload", OFFLOADED),
+    ],
+)  # fmt: skip
+def test_a_window_as_long_as_the_refusal_says_is_long_enough(
+    driver: str, etf: str, how: str
+) -> None:
+    """What it counts: the frame, the timer, the driver and its NIC or lead time, the grid."""
+
+    def planned_with(window_ns: int) -> dict[str, dict[str, int]]:
+        root = windows(1_000_000 - window_ns, window_ns, how=how)
+        root = root.replace("base-time 0", "base-time 16")  # no end on a launch-time NIC's grid
+        classes = [("''' },", f"''', {KEEPON} }},")] if driver == "keepon" else []
+        text = scenario_text(with_etf(200_000, root) + etf, driver, *classes)
+        scenario = loading.parse(text, "fits.toml")
+        return trial(scenario, make_plan(scenario))["unsent"]
+
+    with pytest.raises(ConfigError, match="no window of class 1 is long enough for stream s") as of:
+        planned_with(1_680)
+    least_ns = int(re.findall(r"make one longer than (\d+) ns$", str(of.value))[0])
+    assert planned_with(least_ns + 1) == {}
+
+
+@pytest.mark.parametrize(("driver", "driver_ns"), [("keepon", 7_000), ("launchtime", 11_000)])
+def test_frames_that_gather_behind_a_gate_leave_one_after_the_other(
+    driver: str, driver_ns: int
+) -> None:
+    """The driver's time for one of two was counted, and 4 to 10 of 1000 were lost."""
+    classes = [("''' },", f"''', {KEEPON} }},")] if driver == "keepon" else []
+    offload = " offload" if driver == "launchtime" else ""
+    text = scenario_text(with_etf(200_000, windows(900_000, 100_000)) + offload, driver, *classes)
+    text += text[text.index("[[stream]]") :].replace('"s"', '"t"')
+    plan = make_plan(loading.parse(text, "fits.toml"))
+    first_ns = min(entry["release_ns"] for entry in plan["streams"].values())
+    assert first_ns > 900_000 + 4_030 + 2 * driver_ns
+
+
+def test_a_queue_for_each_of_two_streams_with_launch_times_is_not_tried() -> None:
+    other = ETF.replace("100:2", "100:1")
+    text = scenario_text(f"{MQPRIO} hw 0\n{ETF} offload\n{other} offload", "launchtime")
+    text += text[text.index("[[stream]]") :].replace('"s"', '"t"').replace("tc = 1", "tc = 0")
+    scenario = loading.parse(text, "rings.toml")
+    assert make_plan(scenario)["status"] == "feasible"
+    with pytest.raises(ConfigError, match="streams s and t have queues of their own with etf off"):
+        check_supported(scenario)
+
+
+def test_frames_come_before_a_station_s_own_etf_lets_the_first_go() -> None:
+    """Handed over 100 us before, when etf's delta is 200 us, some were dropped."""
+    text = scenario_text(f"{MQPRIO} hw 0\n{ETF}").replace("advance_ns = 400_000\n", "")
+    text += text[text.index("[[stream]]") :].replace('"s"', '"t"')
+    scenario = loading.parse(text, "fits.toml")
+    assert [stream.advance_ns for stream in scenario.stream] == [250_000, 250_000]
+    assert trial(scenario, make_plan(scenario))["unsent"] == {}
+
+
+def test_slots_keep_best_effort_with_txtimes_out_of_streams() -> None:
+    """The checker took the driver for one with launch times: exit code 70."""
+    text = scenario_text(
+        with_etf(200_000, windows(500_000, 500_000, how=ASSISTED).replace("1@0 1@1", "1@0 1@0"))
+        .replace("100:2", "100:1") + " skip_sock_check",
+        "keepon", ("''' },", f"''', {ASSIST_KEEPON} }},"),
+    ) + LOAD.replace("1518", "1000")  # fmt: skip
+    scenario = loading.parse(text, "assist.toml")
+    plan = verify(scenario, make_plan(scenario))
+    assert plan["streams"]["s"]["bounds"]["delay_ns"] == 55
     assert trial(scenario, plan)["unsent"] == {}
 
 

@@ -45,6 +45,7 @@ CASES: list[tuple[str, dict[str, str], str]] = [
     ("unknown driver", {'driver = "launchtime"': 'driver = "launch-time"'}, r'did you mean "launchtime"'),
     ("unknown host", {'host = "tsn-end-station"': 'host = "pi5"'}, r'`station\[1\].host` .*"pi5": no such host model'),
     ("host stage", {'host = "tsn-end-station"': "host = { timer = { median = 1 } }"}, r'timer.median` .*did you mean "median_ns"'),
+    ("cut body", {'host = "tsn-end-station"': "host = { timer = { median_ns = 8_000, sigma = 0.0 } }"}, r'`station\[1\].host.timer.median_ns` = 8000: must be at most its limit_ns, 4030'),
     ("no delta", {'driver = "under-test"': 'driver = "under-test"\netf_delta_ns = 0'}, r'etf_delta_ns` .*must be "auto" or between 1 and 1000000000'),
     ("offset", {"frame_bytes = 200": "frame_bytes = 200\noffset_ns = 1_000_000"}, r"offset_ns` .*must be between 0 and 999999"),
     ("route", {"frame_bytes = 200": 'frame_bytes = 200\nroute = ["br9"]'}, r'route\[0\]` .*"br9": no such bridge'),

@@ -404,3 +404,21 @@ def host_of(
         stages = {name: stage.scaled_tail(tail_scale) for name, stage in stages.items()}
         sources.append(chosen("host_tail_scale", tail_scale, "scenario"))
     return stages, sources
+
+
+def check_stages(where: str, host: str | HostTable) -> None:
+    """Refuse a body whose median is cut off.
+
+    Args:
+        where: how the message begins, to the key of the host.
+
+    Raises:
+        ConfigError: one sentence.
+    """
+    for name, stage in host_of(host, "standard", 1.0)[0].items():
+        if 0 < stage.limit_ns < stage.median_ns:
+            raise ConfigError(
+                f"{where}.{name}.median_ns` = {stage.median_ns}: must be at most its limit_ns,"
+                f" {stage.limit_ns} (of the model, if left out), above which a body has nothing;"
+                " raise limit_ns, or set it to 0"
+            )

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from keepon.errors import ConfigError
-from keepon.model.hosts import etf_delta_key, etf_delta_ns, host_of
-from keepon.model.qdiscs.stations import assisted, launches, tree_of
+from keepon.model.hosts import ETF_DELTA_NS, etf_delta_key, etf_delta_ns, host_of
+from keepon.model.qdiscs.stations import assisted, held_back_ns, launches, tree_of
 from keepon.model.scenario import Load, Scenario, Station, Stream
 
 FETCHED_NS = 1_200
@@ -50,12 +50,12 @@ def least_advance_ns(scenario: Scenario, station: Station, streams: int) -> int:
 
 def with_advances(scenario: Scenario) -> Scenario:
     """The scenario with the advance of every stream that states none and whose talker has launch
-    times, or may have the ETF that stands for no qdisc.
+    times, or may have an ETF.
     """
     stations = {
         station.name: station
         for station in scenario.station
-        if station.driver == "launchtime" or (station.qdisc is None and _may_have_etf(station))
+        if station.driver == "launchtime" or _may_have_etf(station)
     }
     if not any(_is_open(stream, stations) for stream in scenario.stream):
         return scenario
@@ -72,6 +72,8 @@ def with_advances(scenario: Scenario) -> Scenario:
 
 def _may_have_etf(station: Station) -> bool:
     """In one of the runs of a station under test, too."""
+    if (tree := tree_of(station)) is not None:
+        return held_back_ns(tree) is not None
     return station.release == "etf" or (station.driver != "keepon" and station.release != "sleep")
 
 
@@ -102,7 +104,7 @@ def check_advances(scenario: Scenario, station: Station, streams: list[tuple[int
         raise ConfigError(
             f"{etf_delta_key(index, station)}: must be between {needed_ns} and 1000000000, as timer"
             " and driver take that long to bring a frame to the NIC; raise it"
-            + (' or set "auto"' if station.qdisc is None else "")
+            + (' or set "auto"' if station.qdisc is None and needed_ns <= ETF_DELTA_NS else "")
         )
     least_ns = least_advance_ns(scenario, station, len(own))
     for index, stream in own:

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ValidationError
 
 from keepon.errors import ConfigError, one_line
 from keepon.model import faultchecks, launchtime, lines, ptpgates
-from keepon.model.hosts import HOSTS
+from keepon.model.hosts import HOSTS, check_stages
 from keepon.model.qdiscs import scenarios as qdiscs
 from keepon.model.scenario import SCENARIO_SCHEMA, Scenario
 from keepon.model.slotting import misfit
@@ -657,6 +657,7 @@ def check(scenario: Scenario, source: str) -> None:
         base = station.host if isinstance(station.host, str) else station.host.base
         key = f"station[{index}].host" + ("" if isinstance(station.host, str) else ".base")
         _node(source, f'{key} (station "{station.name}")', base, list(HOSTS), "host model")
+        check_stages(f"{source}: key `station[{index}].host", station.host)
         classes = [entry.tc for entry in station.keepon.classes]
         for number, tc in enumerate(classes):
             if tc in classes[:number]:

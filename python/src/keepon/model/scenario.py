@@ -112,8 +112,8 @@ class Stream(Table):
     of a slot and 8 byte times. "auto": the plan chooses."""
     advance_ns: Annotated[int, Whole(0, SECOND_NS, remedy=POSITIVE)] = 100_000
     """How many ns before its txtime the application sends a frame. If it is left out for a talker
-    of driver launchtime, or whose frames the ETF that stands for no `qdisc` holds back (driver
-    standard, `release = "etf"`), it is what ETF and host need, rounded up to 50 us."""
+    of driver launchtime, or whose frames an ETF holds back (its own, or that of driver standard and
+    `release = "etf"`), it is what ETF and host need, rounded up to 50 us."""
     route: Annotated[Any, NameList(0, 64, words=("auto",))] = "auto"
     """Bridges on the way to the first listener, in order; [] for a direct link. "auto": the plan
     chooses among the shortest ways (`planner.routes`). A talker with several ports sends by the one

@@ -32,7 +32,8 @@ class StageOverride(Table):
     cap_ns: Annotated[int, Whole(0, 10 * SECOND_NS, remedy=POSITIVE)] | None = None
     """Greatest latency in ns; 0: none. Left out: the model's."""
     limit_ns: Annotated[int, Whole(0, SECOND_NS, remedy=POSITIVE)] | None = None
-    """What of the body is above this many ns is left out; 0: nothing. Left out: the model's."""
+    """What of the body is above this many ns is left out, so not less than the median; 0: nothing.
+    Left out: the model's."""
 
 
 class HostTable(Table):

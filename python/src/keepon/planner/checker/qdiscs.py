@@ -23,8 +23,8 @@ def keeps_times(given: Given, station: Station) -> bool:
 
 
 def keeps_windows(given: Given, stream: Stream) -> bool:
-    """No best effort leaves by the stream's port behind txtime-assist, which counts its frames too
-    short for the launch times it gives them.
+    """No best effort leaves by the port of a stream with launch times behind txtime-assist, which
+    counts its frames too short for the launch times it gives them.
     """
     station, place = given.scenario.station_named(stream.talker), given.leaves[stream.id]
     words = (station.qdisc or "").split()

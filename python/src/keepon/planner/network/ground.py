@@ -11,6 +11,7 @@ instant whatever its release error.
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
@@ -116,12 +117,13 @@ class Ground:
             limits.look("routes were looked for")
             trees = ways.of(self, stream, routes)
             self.flows.append(Flow(number, stream, self.station_of(stream), trees))
-        self._windows = {
-            flow.number: windows
-            for flow in self.flows
-            if (windows := talkerwindows.of(flow.stream, flow.station, scenario.host_tail_scale))
-            is not None
-        }
+        together = Counter((flow.station.name, flow.stream.tc) for flow in self.flows)
+        self._windows = {}
+        for flow in self.flows:
+            count = together[flow.station.name, flow.stream.tc]
+            windows = talkerwindows.of(scenario, flow.stream, flow.station, count)
+            if windows is not None:
+                self._windows[flow.number] = windows
         self._check_blocking()
 
     def station_of(self, stream: Stream) -> StationPlan:

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
+from keepon.errors import ConfigError
 from keepon.model.hosts import host_of
 from keepon.model.launchtime import in_nic_ns
 from keepon.model.qdiscs import stations as qdiscs
 from keepon.model.qdiscs.tree import Etf, Taprio
-from keepon.model.scenario import Stream
-from keepon.model.wire import PS_PER_NS, byte_time_ps, preamble_time_ps
+from keepon.model.scenario import Scenario, Stream
+from keepon.model.wire import PS_PER_NS, byte_time_ps, ceil_ns, preamble_time_ps
 from keepon.planner.stations import StationPlan
 
 _PHASES_MAX = 1_024
@@ -44,37 +46,72 @@ class TalkerWindows:
         return 0
 
 
-def of(stream: Stream, station: StationPlan, tail_scale: float) -> TalkerWindows | None:
-    """None: the talker has no gates of its own, the release is given by hand, or its class has no
-    windows for all frames of the stream; what becomes of those is seen in the trial.
+def of(
+    scenario: Scenario, stream: Stream, station: StationPlan, together: int
+) -> TalkerWindows | None:
+    """None: the talker has no gates of its own, the release is given by hand, or no release of the
+    stream's period is always in a window; what becomes of those is seen in the trial.
+
+    Args:
+        together: streams of its class that leave by the same port.
+
+    Raises:
+        ConfigError: one sentence; its windows are too short.
     """
     tree = qdiscs.tree_of(station.station)
     if tree is None or not isinstance(tree.root, Taprio) or stream.offset_ns != "auto":
         return None
-    afters_ns = [0]
+    behind = _Behind(0, 0, 0)
     if qdiscs.by_timers(tree) and isinstance(leaf := qdiscs.leaf_of(tree, stream.tc), Etf):
-        afters_ns = _after_gate_ns(station, leaf, tail_scale)
-    frame_ps = station.planned_frame_bytes(stream) * byte_time_ps(station.wire.rate_bps)
+        behind = _behind_gate(scenario, station, leaf)
+    byte_ps = byte_time_ps(station.wire.rate_bps)
+    frame_ps = station.planned_frame_bytes(stream) * byte_ps
     preamble_ps = preamble_time_ps(station.wire.rate_bps)
-    for after_ns in afters_ns:
+    period_ps = stream.period_ns * PS_PER_NS
+    driver_ns = (together - 1) * behind.driver_ns
+    usual_ns = behind.usual_ns + behind.driver_ns
+    for after_ns in (
+        behind.worst_ns + behind.driver_ns + driver_ns,
+        usual_ns + driver_ns,
+        usual_ns,
+    ):
         found = _windows(tree.root, stream.tc, preamble_ps + after_ns * PS_PER_NS, frame_ps)
-        if _has_release(found, stream.period_ns * PS_PER_NS):
+        if _has_release(found, period_ps, station.grid_ps, station.phase_ps):
             return found
-    return None
+    if not _has_release(_windows(tree.root, stream.tc, 0, 0), period_ps, 1, 0):
+        return None
+    grid_ps = station.slot_ps or station.grid_ps
+    least_ns = ceil_ns(preamble_ps + frame_ps + grid_ps) + usual_ns - 1
+    index = [entry.name for entry in scenario.station].index(station.port.station)
+    late = f", usually up to {usual_ns} ns late behind its gate" if usual_ns else ""
+    raise ConfigError(
+        f'key `station[{index}].qdisc` (station "{station.name}"): no window of class {stream.tc}'
+        f" is long enough for stream {stream.id}, whose frames take"
+        f" {ceil_ns(preamble_ps + frame_ps)} ns on the wire{late}, at times that are multiples of"
+        f" {ceil_ns(grid_ps)} ns; make one longer than {least_ns} ns"
+    )
 
 
-def _after_gate_ns(station: StationPlan, etf: Etf, tail_scale: float) -> list[int]:
-    """From the start of a window to the first txtime that can be kept, as the CPU's timer opens the
-    gate and etf drops a frame whose time has passed: at worst, usually, and at best.
+class _Behind(NamedTuple):
+    """From the start of a window to the first txtime that can be kept, in ns: usually and at worst,
+    and for each frame that waits there.
     """
+
+    usual_ns: int
+    worst_ns: int
+    driver_ns: int
+
+
+def _behind_gate(scenario: Scenario, station: StationPlan, etf: Etf) -> _Behind:
+    """The CPU's timer opens the gate, and etf drops a frame whose time has passed."""
     own = station.station
-    stages, _ = host_of(own.host, station.planned_driver, tail_scale)
-    behind_ns = 0
+    stages, _ = host_of(own.host, station.planned_driver, scenario.host_tail_scale)
+    timer, driver_ns, ahead_ns = stages["timer"], 0, 0
     if station.is_slotted:
-        behind_ns = stages["driver"].worst_ns + station.lead_time_ns
+        driver_ns, ahead_ns = stages["driver"].worst_ns, station.lead_time_ns
     elif station.planned_driver == "launchtime" and etf.offload:
-        behind_ns = stages["driver"].worst_ns + in_nic_ns(own)
-    return [stages["timer"].worst_ns + behind_ns, stages["timer"].usual_ns + behind_ns, 0]
+        driver_ns, ahead_ns = stages["driver"].worst_ns, in_nic_ns(own)
+    return _Behind(timer.usual_ns + ahead_ns, timer.worst_ns + ahead_ns, driver_ns)
 
 
 def _windows(root: Taprio, tc: int, after_ps: int, frame_ps: int) -> TalkerWindows:
@@ -91,16 +128,17 @@ def _windows(root: Taprio, tc: int, after_ps: int, frame_ps: int) -> TalkerWindo
     return TalkerWindows(tuple(spans_ps), cycle_ps)
 
 
-def _has_release(windows: TalkerWindows, period_ps: int) -> bool:
+def _has_release(windows: TalkerWindows, period_ps: int, grid_ps: int, phase_ps: int) -> bool:
+    """On a grid."""
     if (
         not windows.spans_ps
         or windows.cycle_ps // math.gcd(period_ps, windows.cycle_ps) > _PHASES_MAX
     ):
         return False
-    release_ps = 0
+    release_ps = phase_ps
     while release_ps < period_ps:
         later_ps = windows.later_ps(release_ps, period_ps)
         if not later_ps:
             return True
-        release_ps += later_ps
+        release_ps += -(-later_ps // grid_ps) * grid_ps
     return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from keepon.errors import ConfigError
 from keepon.model.qdiscs import stations
-from keepon.model.qdiscs.tree import CLASSES_MAX, Cbs, Etf, Guard, Qdisc, Taprio
+from keepon.model.qdiscs.tree import CLASSES_MAX, Cbs, Etf, Guard, Mqprio, Qdisc, Taprio, Tree
 from keepon.model.scenario import Scenario, Station
 from keepon.model.wire import FRAME_BYTES_MAX
 from keepon.targets.sim.inputs import LeafSpec, QdiscSpec, TaprioSpec
@@ -28,6 +28,8 @@ def check(scenario: Scenario) -> None:
             raise ConfigError(
                 f"{where}: the simulator has no cbs in front of a driver; leave it out"
             )
+        if isinstance(tree.root, Mqprio) and "launchtime" in (station.driver, *scenario.drivers()):
+            _check_one_ring(where, scenario, station, tree)
         if not isinstance(tree.root, Taprio) or not tree.root.full_offload:
             continue
         if station.driver != "launchtime":
@@ -40,6 +42,20 @@ def check(scenario: Scenario) -> None:
                 f"{where}: the simulator's NIC with gates has {NIC_QUEUES} queues, and"
                 f" {tree.root.classes.tx_queues} are asked for"
             )
+
+
+def _check_one_ring(where: str, scenario: Scenario, station: Station, tree: Tree) -> None:
+    launched = {
+        stations.queue_of(tree, stream.tc): stream.id
+        for stream in scenario.stream
+        if stream.talker == station.name and stations.launches(station, stream.tc)
+    }
+    if len(launched) > 1:
+        raise ConfigError(
+            f"{where}: streams {' and '.join(launched.values())} have queues of their own with etf"
+            " offloaded, and the simulator's NIC one ring for all launch times, to which their"
+            " timers bring frames in any order; give them one class"
+        )
 
 
 def spec_of(scenario: Scenario, station: Station, driver: str) -> QdiscSpec | None:
