@@ -65,13 +65,17 @@ pauser=$!
 for process in $talkers; do
 	wait "$process" || diag "a talker's exit code: $?"
 done
+# The record is of the streams: where their senders end at once, ptp4l's stamps may come ms late, and
+# a clock that follows them has another record for each slot.
+cat /sys/kernel/debug/keepon_hwsim/sim0/wire >/out/wire
+cat /sys/kernel/debug/keepon_hwsim/sim1/wire >/out/bridge.wire
+echo "capture sim0 off" >$control
+echo "capture sim1 off" >$control
 kill "$pauser"
 sleep 0.1
 # ptp4l tells the worst offset of each second
 [ ! "$BRIDGE" ] || sleep 1
 cp /sys/kernel/debug/keepon_hwsim/sim0/stats /out/nic
-cat /sys/kernel/debug/keepon_hwsim/sim0/wire >/out/wire
-cat /sys/kernel/debug/keepon_hwsim/sim1/wire >/out/bridge.wire
 cp /run/*.log /out
 for what in "link show" "addr show"; do
 	# shellcheck disable=SC2086 # two words
