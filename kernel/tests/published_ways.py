@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from keepon.targets.vm import observations, programs
-from keepon.vm import GuestResult, agreed, build_modules, get_kernel, run_guest
+from keepon.vm import GuestResult, build_modules, get_kernel, run_guest
 from keepon.vm.paths import checkout_root
+from repeats import checked
 
 HERE = Path(__file__).parent
 OSCILLATOR_PPB = 20_000  # of sim0
@@ -126,8 +127,7 @@ def outcome(result: GuestResult) -> Outcome:
 def measure(
     family: str, way: str, rate_bps: int, frames: int, load: str = "tcp", load_s: int = 1
 ) -> Outcome:
-    """Of two guests that agree."""
-    return outcome(agreed(lambda: run(family, way, rate_bps, frames, load, load_s)))
+    return outcome(checked(lambda: run(family, way, rate_bps, frames, load, load_s)))
 
 
 def share_bps(rate_bps: int, load: str) -> float:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """How often a group of tests runs its guest.
 
-A guest in mode icount repeats to the byte, and test_vm, test_measured and test_target_vm show that
-in every run by running theirs twice at the same time. The other groups run once, and twice in `make
+A guest in mode icount repeats to the byte, and test_vm and test_target_vm show that in every
+run by running theirs twice at the same time. The other groups run once, and twice in `make
 soak` (KEEPON_REPEAT=1): two runs of everything would take `make test` twice its time.
 """
 

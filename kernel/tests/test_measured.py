@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from keepon.targets.vm import observations, programs
-from keepon.vm import GuestResult, agreed, build_modules, get_kernel, offered_families, run_guest
+from keepon.vm import GuestResult, build_modules, get_kernel, offered_families, run_guest
 from keepon.vm.paths import checkout_root
+from repeats import checked
 
 pytestmark = pytest.mark.vm
 
@@ -119,7 +120,7 @@ WHOLE = ("6.1", 1)
 def measured(request: pytest.FixtureRequest) -> dict[Way, Measured]:
     """The whole takes three minutes on two cores; what is said of it is in docs/measured.md."""
     family, part = request.param
-    return {way: measure(way, agreed(lambda way=way: way.run(family, part))) for way in WAYS}  # type: ignore[misc]
+    return {way: measure(way, checked(lambda way=way: way.run(family, part))) for way in WAYS}  # type: ignore[misc]
 
 
 def counters(measured: Measured, name: str) -> dict[str, int]:
