@@ -8,8 +8,9 @@
 
 #include "keepon/partition.h"
 #include "keepon/wire.h"
+#include "kpn_caps.h"
 #include "kpn_check.h"
-#include "kpn_config.h"
+#include "kpn_config_polls.h"
 
 enum {
 	DRIFT_PPB_MAX = 1000000,
@@ -17,36 +18,6 @@ enum {
 };
 
 #define PPB 1000000000ull
-
-void kpn_refuse(struct check *check, const char *field, u64 value, struct limits range,
-		const char *reason)
-{
-	if (check->count < check->room) {
-		check->problems[check->count] = (struct kpn_problem){
-			.field = field,
-			.value = value,
-			.min = range.min,
-			.max = range.max,
-			.reason = reason,
-		};
-	}
-	check->count++;
-}
-
-bool kpn_require(struct check *check, const char *field, u64 value, struct limits range,
-		 const char *reason)
-{
-	if (within(value, range))
-		return true;
-	kpn_refuse(check, field, value, range, reason);
-	return false;
-}
-
-bool kpn_require_narrowed(struct check *check, const char *field, u64 value, struct limits range,
-			  const char *reason, struct limits now, const char *reason_now)
-{
-	return kpn_require(check, field, value, now, within(value, range) ? reason_now : reason);
-}
 
 static bool check_rate(struct check *check)
 {

@@ -3,7 +3,7 @@
  * Validation of what decides how often polls must be and how long the wire lasts without one: slot,
  * ring, batch, depth.
  */
-#include "kpn_check.h"
+#include "kpn_config_polls.h"
 
 enum {
 	SLOT_BYTES_MAX = KPN_FRAME_BYTES_MAX,

@@ -5,7 +5,7 @@
  */
 #include "keepon/config.h"
 
-#include "kpn_config.h"
+#include "kpn_caps.h"
 
 enum {
 	DEFAULT_RING_SLOTS = 256,

@@ -3,7 +3,7 @@
 #ifndef KPN_CHECK_H
 #define KPN_CHECK_H
 
-#include "kpn_config.h"
+#include "kpn_caps.h"
 
 /**
  * struct check - one validation under way
@@ -42,22 +42,5 @@ bool kpn_require(struct check *check, const char *field, u64 value, struct limit
  */
 bool kpn_require_narrowed(struct check *check, const char *field, u64 value, struct limits range,
 			  const char *reason, struct limits now, const char *reason_now);
-
-/* ---- config_polls ---- */
-
-/**
- * kpn_least_slots() - slots that must be between two polls; 0: any. An overhead that no batch could
- * bear is wrong itself, and found later
- */
-u64 kpn_least_slots(const struct check *check);
-
-/** kpn_check_slot() - the length of slots. Return: whether it is right */
-bool kpn_check_slot(struct check *check);
-
-/** kpn_check_ring() - the size of the ring. Return: whether it is right */
-bool kpn_check_ring(struct check *check);
-
-/** kpn_check_posting() - batch and depth; those before are checked */
-void kpn_check_posting(struct check *check);
 
 #endif

@@ -11,7 +11,7 @@
  */
 #include "keepon/pacer.h"
 
-#include "kpn_config.h"
+#include "kpn_caps.h"
 #include "kpn_insert.h"
 #include "kpn_post.h"
 #include "kpn_reading.h"

@@ -208,7 +208,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "an index that moves over all of its numbers",
-        "kpn_config.h",
+        "kpn_caps.h",
         "	return slots && slots == caps->index_modulus ? slots - 1 : slots;\n",
         "	return slots;\n",
         ("vectors of config",),

@@ -277,14 +277,14 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "ticks are not counted in what must be posted",
-        "kpn_config.h",
+        "kpn_caps.h",
         "4ull * caps->cpu_tick_ns;",
         "0ull * caps->cpu_tick_ns;",
         ("vectors of config",),
     ),
     Mutation(
         "what a fetch index leaves open is only what it varies by",
-        "kpn_config.h",
+        "kpn_caps.h",
         "	if (caps->index_to_wire_ns_min < 0)\n",
         "",
         ("vectors of config",),
@@ -397,14 +397,14 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "the greatest rate takes nothing from what is posted",
-        "kpn_config.h",
+        "kpn_caps.h",
         "	return kpn_div_u64(slots * slot_ps * 99, 100 * PS_PER_NS);\n",
         "	return kpn_div_u64(slots * slot_ps, PS_PER_NS);\n",
         ("vectors of lasting",),
     ),
     Mutation(
         "what a fetch index leaves open is not posted",
-        "kpn_config.h",
+        "kpn_caps.h",
         "slot_ns + (u64)(s64)caps->index_to_wire_ns_max;\n",
         "slot_ns;\n",
         ("vectors of config",),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* What a backend allows: for the defaults as for the validation of what was chosen instead. */
-#ifndef KPN_SRC_CONFIG_H
-#define KPN_SRC_CONFIG_H
+#ifndef KPN_CAPS_H
+#define KPN_CAPS_H
 
 #include "keepon/config.h"
 #include "keepon/wire.h"
