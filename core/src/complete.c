@@ -5,9 +5,9 @@
  * trimmed slots get their nominal length back.
  */
 #include "kpn_clock_law.h"
-#include "kpn_insert.h"
 #include "kpn_padding.h"
 #include "kpn_search.h"
+#include "kpn_target.h"
 
 /*
  * The head moves to @to over slots without frames; trimmed ones are nominal again, as many of them

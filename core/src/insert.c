@@ -3,9 +3,11 @@
  * Frames: whether the slot of a txtime may be had, and everything that can become of a frame
  * (KeepON paper sections 3.3 and 5). Sees clock, ring and partition together.
  */
+#include "kpn_head.h"
 #include "kpn_insert.h"
 #include "kpn_padding.h"
 #include "kpn_search.h"
+#include "kpn_target.h"
 
 enum {
 	FRAME_BYTES_LEAST = 18, /* two addresses, a type, an FCS */
@@ -19,77 +21,6 @@ static enum kpn_verdict end_now(struct kpn_pacer *pacer, enum kpn_verdict verdic
 }
 
 /*
- * Slots that were never posted cannot have been fetched, however deep the NIC fetches. In paper
- * mode the lead is a batch, posted or not (C3). Slots that a step or a switch of tables came too
- * late for are not given away any more: they may have been trimmed when they belonged to no class,
- * and belong to one now.
- */
-static KPN_ALWAYS_INLINE struct kpn_until first_seq_at(const struct kpn_pacer *pacer, u64 cpu_ns)
-{
-	struct kpn_until first = kpn_upper_seq(pacer, cpu_ns);
-
-	first.seq += pacer->lead_slots;
-	if (pacer->phase_locked && first.seq > pacer->ring.tail.seq)
-		first.seq = pacer->ring.tail.seq;
-	/*
-	 * an index that stood still and went on leaves a strip that is behind what it says itself
-	 */
-	if (KPN_UNLIKELY(first.seq < pacer->ring.index_seq))
-		first.seq = pacer->ring.index_seq;
-	if (first.seq < pacer->floor_seq)
-		first.seq = pacer->floor_seq;
-	return first;
-}
-
-u64 kpn_first_seq_at(const struct kpn_pacer *pacer, u64 cpu_ns)
-{
-	return first_seq_at(pacer, cpu_ns).seq;
-}
-
-static inline bool head_is_believed(const struct kpn_pacer *pacer)
-{
-	return pacer->strip.valid && !pacer->distrust;
-}
-
-static inline struct kpn_placement placement_from(const struct kpn_pacer *pacer,
-						  struct kpn_until first, u64 cpu_ns, bool valid)
-{
-	return (struct kpn_placement){ .first_seq = first.seq,
-				       .end_seq = pacer->ring.head.seq + pacer->ring.slots,
-				       .until_ns = first.until_ns,
-				       .cpu_ns = cpu_ns,
-				       .valid = valid };
-}
-
-KPN_NOINLINE struct kpn_placement kpn_placement_at(const struct kpn_pacer *pacer, u64 cpu_ns)
-{
-	struct kpn_until first = { pacer->ring.tail.seq + pacer->lead_slots, 0 };
-	bool valid = head_is_believed(pacer);
-
-	if (KPN_LIKELY(valid))
-		first = first_seq_at(pacer, cpu_ns);
-	return placement_from(pacer, first, cpu_ns, valid);
-}
-
-struct kpn_window kpn_pacer_window(const struct kpn_pacer *pacer, u64 cpu_ns)
-{
-	struct kpn_placement placement = kpn_placement_at(pacer, cpu_ns);
-
-	return (struct kpn_window){ placement.first_seq, placement.end_seq, placement.valid };
-}
-
-static KPN_NOINLINE bool lost_by(const struct kpn_pacer *pacer, u64 seq, u64 cpu_ns)
-{
-	return (s64)(seq - kpn_first_seq_at(pacer, cpu_ns)) < 0;
-}
-
-KPN_NOINLINE bool kpn_fetched_by(const struct kpn_pacer *pacer, u64 seq, u64 cpu_ns)
-{
-	return pacer->strip.valid && seq < pacer->ring.tail.seq &&
-	       seq <= kpn_upper_seq(pacer, cpu_ns).seq + pacer->caps.prefetch_slots_max;
-}
-
-/*
  * Whether slot @seq of a placement is lost by now, or will be in @ahead_ns and the time of a store.
  */
 static inline bool lost(const struct kpn_pacer *pacer, u64 seq,
@@ -97,23 +28,7 @@ static inline bool lost(const struct kpn_pacer *pacer, u64 seq,
 {
 	u64 cpu_ns = kpn_cpu_now(pacer) + ahead_ns + pacer->caps.store_ns_max;
 
-	return KPN_UNLIKELY(cpu_ns > placement->until_ns) && lost_by(pacer, seq, cpu_ns);
-}
-
-/*
- * Asked after a store: a CPU held up just before it (by firmware, by a hypervisor) stores too late
- * whatever was checked, and no NIC says so.
- */
-static inline bool may_be_fetched(const struct kpn_pacer *pacer, u64 seq, u64 until_ns)
-{
-	u64 cpu_ns = kpn_cpu_now(pacer) + pacer->caps.store_ns_max;
-
-	return KPN_UNLIKELY(cpu_ns > until_ns) && kpn_fetched_by(pacer, seq, cpu_ns);
-}
-
-bool kpn_may_be_fetched(const struct kpn_pacer *pacer, u64 seq, u64 until_ns)
-{
-	return may_be_fetched(pacer, seq, until_ns);
+	return KPN_UNLIKELY(cpu_ns > placement->until_ns) && kpn_lost_by(pacer, seq, cpu_ns);
 }
 
 /*
@@ -165,7 +80,7 @@ static KPN_ALWAYS_INLINE bool place_inline(struct kpn_pacer *pacer, struct kpn_f
 	delta_ps = pacer->ring.slot[desc].delta_ps;
 	pacer->nic_ops.commit(pacer->nic, desc, length_for(pacer, seq, desc, frame->frame_bytes),
 			      data_bytes, written_bytes);
-	if (KPN_UNLIKELY(may_be_fetched(pacer, seq, placement->until_ns))) {
+	if (KPN_UNLIKELY(kpn_may_be_fetched(pacer, seq, placement->until_ns))) {
 		verdict = KPN_VERDICT_IN_DOUBT;
 		/* what did not hold it is a slot that was shortened */
 		if (pacer->ring.slot[desc].delta_ps != delta_ps)
@@ -348,13 +263,6 @@ static bool wait_for_another(struct kpn_pacer *pacer, struct kpn_frame *frame, u
 	return kpn_prebuffer_append(&pacer->prebuffer, frame);
 }
 
-void kpn_insert_rekey(struct kpn_pacer *pacer)
-{
-	const struct kpn_frame *frame = kpn_prebuffer_earliest(&pacer->prebuffer);
-
-	pacer->heap_due_seq = frame ? kpn_target_of(pacer, frame) : KPN_SEQ_NEVER;
-}
-
 static KPN_NOINLINE enum kpn_verdict hold(struct kpn_pacer *pacer, struct kpn_frame *frame,
 					  u64 target, enum kpn_verdict otherwise)
 {
@@ -386,9 +294,9 @@ static KPN_ALWAYS_INLINE enum kpn_verdict submit_scheduled(struct kpn_pacer *pac
 	enum kpn_verdict verdict;
 	u64 target;
 
-	if (KPN_UNLIKELY(!head_is_believed(pacer)))
+	if (KPN_UNLIKELY(!kpn_head_is_believed(pacer)))
 		return submit_blindly(pacer, frame);
-	placement = placement_from(pacer, first_seq_at(pacer, cpu_ns), cpu_ns, true);
+	placement = kpn_placement_from(pacer, kpn_first_until_at(pacer, cpu_ns), cpu_ns, true);
 	target = kpn_target_of(pacer, frame);
 	if ((s64)(target - placement.end_seq) >= 0)
 		return hold(pacer, frame, target, KPN_VERDICT_TOO_EARLY);

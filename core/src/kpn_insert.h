@@ -3,20 +3,8 @@
 #ifndef KPN_INSERT_H
 #define KPN_INSERT_H
 
+#include "kpn_head.h"
 #include "kpn_pacer_state.h"
-
-/**
- * struct kpn_placement - where frames may go at one moment; see struct kpn_window
- * @until_ns: CPU time up to which @first_seq certainly remains the first
- * @cpu_ns: CPU time it was asked for
- */
-struct kpn_placement {
-	u64 first_seq;
-	u64 end_seq;
-	u64 until_ns;
-	u64 cpu_ns;
-	bool valid;
-};
 
 /**
  * struct kpn_instead - slots that a frame may have instead of its own: [from, end)
@@ -27,46 +15,6 @@ struct kpn_instead {
 	u64 end;
 	bool last;
 };
-
-/** kpn_target_of_paper() - slot of a txtime while slots run freely */
-u64 kpn_target_of_paper(const struct kpn_pacer *pacer, s64 ns);
-
-/**
- * kpn_target_of() - slot of a txtime
- *
- * On the grid: floor takes the slot in progress, counted from slot start; up takes the first whose
- * reference plane is not before txtime - tolerance.
- */
-static inline u64 kpn_target_of(const struct kpn_pacer *pacer, const struct kpn_frame *frame)
-{
-	s64 ns = frame->txtime_ns;
-
-	if (KPN_UNLIKELY(!pacer->phase_locked))
-		return kpn_target_of_paper(pacer, ns);
-	if (pacer->config.classes[frame->tc].rounding == KPN_ROUND_FLOOR)
-		return kpn_grid_floor(&pacer->align.grid, ns, 0) - pacer->align.base;
-	/*
-	 * First slot not before x = txtime - tolerance - sfd: the one after the last before or at x
-	 * - 1 ps.
-	 */
-	ns -= pacer->early_ns;
-	if (ns < 0)
-		return 0 - pacer->align.base;
-	return kpn_grid_floor(&pacer->align.grid, ns, pacer->early_rest_ps) + 1 - pacer->align.base;
-}
-
-/** kpn_placement_at() - where frames may go at a CPU time */
-struct kpn_placement kpn_placement_at(const struct kpn_pacer *pacer, u64 cpu_ns);
-
-/**
- * kpn_unhurried_at() - the same for frames that may have any of several slots, which are not given
- * one that kpn_place() would find lost: a store takes its time
- */
-static inline struct kpn_placement kpn_unhurried_at(const struct kpn_pacer *pacer, u64 cpu_ns)
-{
-	return kpn_placement_at(pacer,
-				cpu_ns + KPN_STORE_NS + pacer->caps.store_ns_max + pacer->hurry_ns);
-}
 
 /**
  * kpn_place() - @frame into slot @seq, which is free
@@ -86,18 +34,6 @@ bool kpn_place_later(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 from,
 struct kpn_instead kpn_slots_instead(const struct kpn_pacer *pacer, u8 tc, u64 target,
 				     const struct kpn_placement *placement);
 
-/** kpn_first_seq_at() - first slot that may be changed at a CPU time; the strip is valid */
-u64 kpn_first_seq_at(const struct kpn_pacer *pacer, u64 cpu_ns);
-
-/** kpn_fetched_by() - whether the NIC may have fetched slot @seq by @cpu_ns */
-bool kpn_fetched_by(const struct kpn_pacer *pacer, u64 seq, u64 cpu_ns);
-
-/**
- * kpn_may_be_fetched() - whether the NIC may have fetched slot @seq by now, which it had not until
- * @until_ns
- */
-bool kpn_may_be_fetched(const struct kpn_pacer *pacer, u64 seq, u64 until_ns);
-
 /**
  * kpn_insert_due() - review frames, place those whose window has opened, then best effort; within
  * the budget
@@ -113,9 +49,6 @@ void kpn_fill(struct kpn_pacer *pacer, u64 cpu_ns);
 /** kpn_submit_best_effort() - a frame without txtime. Return: pending, or why not */
 enum kpn_verdict kpn_submit_best_effort(struct kpn_pacer *pacer, struct kpn_frame *frame,
 					u64 cpu_ns);
-
-/** kpn_insert_rekey() - the map from txtime to slot, or the earliest frame held back, changed */
-void kpn_insert_rekey(struct kpn_pacer *pacer);
 
 /**
  * kpn_withdraw() - the frame in slot @seq is taken back; the slot keeps the length it has

@@ -5,6 +5,7 @@
  *	pacer		made, started, polled, stopped
  *	reading		what a reading of the index says of the wire, and what is wrong with it
  *	leap		an index that is further on than the wire can be
+ *	head		where the wire is, which slots can still be changed
  *	pacer_clock	the PHC: reading and setting it
  *	pacer_state	what a pacer reports of itself
  *	post		slots handed to the NIC, and how long each shall be
@@ -15,8 +16,7 @@
  *	search		free slots of a class
  *	recall		frames taken back out of it
  *
- * Nothing here is seen outside core/src. What insert, waiting and recall offer is in kpn_insert.h,
- * what search does in kpn_search.h.
+ * Nothing here is seen outside core/src. What a room offers to others is in the header of its name.
  */
 #ifndef KPN_PACER_STATE_H
 #define KPN_PACER_STATE_H
@@ -242,59 +242,7 @@ static inline u32 kpn_gap_slots(const struct kpn_pacer *pacer)
 	return pacer->table[0].partition->gap_slots;
 }
 
-/* ---- pacer_clock: where the wire is ---- */
-
-/**
- * struct kpn_until - a slot of a moment
- * @until_ns: CPU time up to which it stays the same if nothing is polled, posted or adjusted
- */
-struct kpn_until {
-	u64 seq;
-	u64 until_ns;
-};
-
-/** kpn_upper_seq_slowly() - kpn_upper_seq() when rates are due, or of a moment that has passed */
-struct kpn_until kpn_upper_seq_slowly(const struct kpn_pacer *pacer, u64 cpu_ns);
-
-/**
- * kpn_upper_seq() - kpn_pacer_head().upper_seq alone, which every insertion needs; the strip is
- * valid. Both numbers stay in registers: an address on the stack would cost more than the search.
- */
-static inline struct kpn_until kpn_upper_seq(const struct kpn_pacer *pacer, u64 cpu_ns)
-{
-	const struct kpn_strip *strip = &pacer->strip;
-	const struct kpn_ring *ring = &pacer->ring;
-	u64 dt_ns = cpu_ns + pacer->tick_ns - strip->cpu_ns;
-	struct kpn_under_way slot;
-	u64 upper_ps;
-
-	if (KPN_UNLIKELY((s64)dt_ns < 0 || cpu_ns + pacer->tick_ns > strip->rate_due_ns))
-		return kpn_upper_seq_slowly(pacer, cpu_ns);
-	upper_ps = strip->upper_ps + kpn_pace_ps(dt_ns, strip->pace_upper) + 1;
-	if ((s64)(upper_ps - ring->tail.ps) > 0)
-		return (struct kpn_until){ ring->tail.seq, cpu_ns };
-	if (KPN_UNLIKELY((s64)(upper_ps - ring->head.ps) < 0))
-		return (struct kpn_until){ ring->head.seq, cpu_ns };
-	if (ring->trim_count) {
-		slot = kpn_ring_seq_at(ring, upper_ps);
-	} else {
-		u64 slots = kpn_div_u64(upper_ps - ring->head.ps, ring->slot_ps);
-
-		slot.seq = ring->head.seq + slots;
-		slot.end_ps = ring->head.ps + (slots + 1) * ring->slot_ps;
-	}
-	/*
-	 * The bound moves by less than 1024 ps a nanosecond, and nowhere near a renewal of the
-	 * rates within a slot.
-	 */
-	return (struct kpn_until){ slot.seq, cpu_ns + ((slot.end_ps - upper_ps) >> 10) };
-}
-
-/**
- * kpn_first_changeable() - first slot that can still be changed when planning is done; without a
- * valid head the tail
- */
-u64 kpn_first_changeable(const struct kpn_pacer *pacer, u64 cpu_ns);
+/* ---- replan ---- */
 
 /**
  * kpn_plan_again() - slots from @from on belong to the instants the clock says now

@@ -15,15 +15,6 @@ void kpn_take_back(struct kpn_pacer *pacer, u32 moved)
 	ring->index_seq -= moved;
 }
 
-bool kpn_is_beyond_wire(const struct kpn_pacer *pacer, u64 after_ns)
-{
-	s64 ahead_ns = pacer->caps.index_counts_done ? 0 : pacer->caps.index_to_wire_ns_max;
-	u64 reach_ps = pacer->slot_ps + pacer->doubtful_ps + (u64)ahead_ns * 1002;
-	u64 upper_ps = kpn_strip_at(&pacer->strip, after_ns).upper_ps;
-
-	return (s64)(kpn_index_bounds(pacer).lower_ps - reach_ps - upper_ps) > 0;
-}
-
 bool kpn_leapt_before(struct kpn_pacer *pacer, u32 index, u64 after_ns)
 {
 	u32 on = index - pacer->leap_index + (index < pacer->leap_index ? pacer->index_modulus : 0);

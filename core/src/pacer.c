@@ -12,10 +12,12 @@
 #include "keepon/pacer.h"
 
 #include "kpn_caps.h"
+#include "kpn_head.h"
 #include "kpn_insert.h"
 #include "kpn_post.h"
 #include "kpn_reading.h"
 #include "kpn_search.h"
+#include "kpn_target.h"
 
 enum {
 	BUDGET_WORK_MIN = 64, /* lengths changed, descriptors handed over by one call at least */

@@ -1,45 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* The PHC of a pacer: where the wire is now, what time that is, and setting it. */
+/* The PHC of a pacer: what time it is where the wire is now, and setting it. */
 #include "kpn_clock_law.h"
+#include "kpn_head.h"
 #include "kpn_insert.h"
 #include "kpn_pacer_state.h"
 #include "kpn_search.h"
-
-struct kpn_head kpn_pacer_head(const struct kpn_pacer *pacer, u64 cpu_ns)
-{
-	const struct kpn_ring *ring = &pacer->ring;
-	struct kpn_head head = { .upper_seq = ring->tail.seq,
-				 .valid = pacer->strip.valid && !pacer->distrust };
-
-	if (!pacer->strip.valid)
-		return head;
-	head.wire = kpn_strip_at(&pacer->strip, cpu_ns);
-	/* Nothing beyond the tail is sent. */
-	head.may_stand = (s64)(head.wire.upper_ps - ring->tail.ps) > 0;
-	if (head.may_stand)
-		head.wire.upper_ps = ring->tail.ps;
-	if ((s64)(head.wire.lower_ps - head.wire.upper_ps) > 0)
-		head.wire.lower_ps = head.wire.upper_ps;
-	head.upper_seq = kpn_ring_seq_at(ring, head.wire.upper_ps).seq;
-	return head;
-}
-
-struct kpn_until kpn_upper_seq_slowly(const struct kpn_pacer *pacer, u64 cpu_ns)
-{
-	return (struct kpn_until){ kpn_pacer_head(pacer, cpu_ns).upper_seq, cpu_ns };
-}
-
-u64 kpn_first_changeable(const struct kpn_pacer *pacer, u64 cpu_ns)
-{
-	struct kpn_head head =
-		kpn_pacer_head(pacer, cpu_ns + KPN_REPLAN_NS + pacer->caps.store_ns_max);
-	u64 first = head.upper_seq + pacer->caps.prefetch_slots_max + 1;
-
-	if (!head.valid || first > pacer->ring.tail.seq)
-		return pacer->ring.tail.seq;
-	/* what the index has passed is gone, whatever the strip says */
-	return first < pacer->ring.index_seq ? pacer->ring.index_seq : first;
-}
+#include "kpn_target.h"
 
 static u64 position_now(const struct kpn_pacer *pacer, u64 cpu_ns)
 {

@@ -4,10 +4,12 @@
  * an index that contradicts the CPU counter, stands still or cannot be read. What each does to
  * clock and frames is in docs/model.md.
  */
+#include "kpn_head.h"
 #include "kpn_insert.h"
 #include "kpn_post.h"
 #include "kpn_reading.h"
 #include "kpn_search.h"
+#include "kpn_target.h"
 
 enum {
 	/* After a slip this many readings must agree before frames are inserted again. */
@@ -41,11 +43,6 @@ static void use_rates(struct kpn_pacer *pacer)
 	/* what the reading itself took is carried apart, and rounded down */
 	pacer->upper_ahead_ps =
 		carried_ps(&pacer->strip, 0 - (s64)pacer->caps.index_to_wire_ns_min, true) + 1;
-}
-
-u64 kpn_trimmed_passed_seq(const struct kpn_pacer *pacer, u64 lower_ps)
-{
-	return kpn_ring_seq_at(&pacer->ring, lower_ps).seq;
 }
 
 void kpn_renew_plain(struct kpn_pacer *pacer)

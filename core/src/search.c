@@ -4,6 +4,7 @@
  * is cut short only where ring or plane begin anew, so a search of n slots takes at most n / 32 + 4
  * steps.
  */
+#include "kpn_head.h"
 #include "kpn_insert.h"
 #include "kpn_pacer_state.h"
 #include "kpn_search.h"

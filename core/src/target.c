@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * Which slot a txtime means while slots run freely: the paper's formula (C1) on the clock law. On
- * the grid it is kpn_target_of() itself.
+ * the grid it is kpn_target_of() itself. And which one the earliest frame held back waits for.
  */
-#include "kpn_insert.h"
+#include "kpn_target.h"
 
 /* 26 days: anchors are renewed every 13, so a slot this far from one is never near the head. */
 #define TXTIME_SPAN_NS (1ll << 51)
@@ -30,4 +30,11 @@ u64 kpn_target_of_paper(const struct kpn_pacer *pacer, s64 ns)
 	if (ahead_ps < 0)
 		return head->seq - 1 - kpn_div_u64(0 - (u64)ahead_ps - 1, pacer->slot_ps);
 	return head->seq + kpn_div_u64((u64)ahead_ps, pacer->slot_ps);
+}
+
+void kpn_insert_rekey(struct kpn_pacer *pacer)
+{
+	const struct kpn_frame *frame = kpn_prebuffer_earliest(&pacer->prebuffer);
+
+	pacer->heap_due_seq = frame ? kpn_target_of(pacer, frame) : KPN_SEQ_NEVER;
 }

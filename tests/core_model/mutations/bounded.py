@@ -16,7 +16,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "store still under way ignored",
-        "insert.c",
+        "kpn_head.h",
         "	u64 cpu_ns = kpn_cpu_now(pacer) + pacer->caps.store_ns_max;\n",
         "	u64 cpu_ns = kpn_cpu_now(pacer);\n",
         ("vectors of hazards",),
@@ -143,7 +143,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "lead beyond what is posted",
-        "insert.c",
+        "kpn_head.h",
         "	if (pacer->phase_locked && first.seq > pacer->ring.tail.seq)\n		first.seq ="
         " pacer->ring.tail.seq;\n",
         "",

@@ -16,7 +16,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "horizon - 1 for trims",
-        "pacer_clock.c",
+        "head.c",
         "u64 first = head.upper_seq + pacer->caps.prefetch_slots_max + 1;",
         "u64 first = head.upper_seq + pacer->caps.prefetch_slots_max;",
         ("vectors of replan",),
@@ -37,7 +37,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "cached head",
-        "insert.c",
+        "kpn_head.h",
         "struct kpn_until first = kpn_upper_seq(pacer, cpu_ns);",
         "struct kpn_until first = { pacer->ring.head.seq, cpu_ns };",
         ("every class",),

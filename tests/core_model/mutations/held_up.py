@@ -10,7 +10,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "no doubt of what was stored late",
         "insert.c",
-        "	if (KPN_UNLIKELY(may_be_fetched(pacer, seq, placement->until_ns))) {\n",
+        "	if (KPN_UNLIKELY(kpn_may_be_fetched(pacer, seq, placement->until_ns))) {\n",
         "	if (false) {\n",
         ("vectors of held_up",),
     ),
@@ -30,7 +30,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "stores take no time where any slot will do",
-        "kpn_insert.h",
+        "kpn_head.h",
         "cpu_ns + KPN_STORE_NS + pacer->caps.store_ns_max + pacer->hurry_ns",
         "cpu_ns + KPN_STORE_NS",
         ("vectors of waiting",),
@@ -44,14 +44,14 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "doubt without the prefetch",
-        "insert.c",
+        "head.c",
         "kpn_upper_seq(pacer, cpu_ns).seq + pacer->caps.prefetch_slots_max;",
         "kpn_upper_seq(pacer, cpu_ns).seq;",
         ("vectors of held_up",),
     ),
     Mutation(
         "doubt of what was never posted",
-        "insert.c",
+        "head.c",
         "	return pacer->strip.valid && seq < pacer->ring.tail.seq &&\n",
         "	return pacer->strip.valid &&\n",
         ("vectors of held_up",),

@@ -9,7 +9,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     # ---- slots ----
     Mutation(
         "floor and up swapped",
-        "kpn_insert.h",
+        "kpn_target.h",
         "rounding == KPN_ROUND_FLOOR)",
         "rounding == KPN_ROUND_UP)",
         ("mixed stream",),
@@ -37,14 +37,14 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "head not asked for again before the commit",
-        "insert.c",
+        "head.c",
         "(s64)(seq - kpn_first_seq_at(pacer, cpu_ns)) < 0",
         "(s64)(seq - kpn_first_seq_at(pacer, cpu_ns)) < 0 && false",
         ("vectors of insert",),
     ),
     Mutation(
         "head asked for again too late",
-        "kpn_pacer_state.h",
+        "kpn_head.h",
         "(slot.end_ps - upper_ps) >> 10",
         "(slot.end_ps - upper_ps) >> 8",
         ("vectors of insert",),
@@ -79,14 +79,14 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "one slot too far",
-        "insert.c",
+        "kpn_head.h",
         ".end_seq = pacer->ring.head.seq + pacer->ring.slots,",
         ".end_seq = pacer->ring.head.seq + pacer->ring.slots + 1,",
         ("mixed stream",),
     ),
     Mutation(
         "held frames not placed in time",
-        "insert.c",
+        "target.c",
         "	pacer->heap_due_seq = frame ? kpn_target_of(pacer, frame) : KPN_SEQ_NEVER;\n",
         "	pacer->heap_due_seq = frame ? kpn_target_of(pacer, frame) + pacer->ring.slots :"
         " KPN_SEQ_NEVER;\n",

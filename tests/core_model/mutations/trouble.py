@@ -37,14 +37,14 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "frames placed behind the index",
-        "insert.c",
+        "kpn_head.h",
         "	if (KPN_UNLIKELY(first.seq < pacer->ring.index_seq))\n",
         "	if (false)\n",
         ("vectors of depth",),
     ),
     Mutation(
         "lengths changed behind the index",
-        "pacer_clock.c",
+        "head.c",
         "	return first < pacer->ring.index_seq ? pacer->ring.index_seq : first;\n",
         "	return first;\n",
         ("vectors of depth",),
@@ -411,7 +411,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "any reading of a posted slot is believed",
-        "leap.c",
+        "head.c",
         "	return (s64)(kpn_index_bounds(pacer).lower_ps - reach_ps - upper_ps) > 0;\n",
         "	return false && upper_ps - reach_ps;\n",
         ("vectors of lasting",),

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * Where the wire is, and which slots can still be changed. Inline is what every insertion or every
+ * poll asks.
+ */
+#ifndef KPN_HEAD_H
+#define KPN_HEAD_H
+
+#include "kpn_pacer_state.h"
+
+/**
+ * struct kpn_until - a slot of a moment
+ * @until_ns: CPU time up to which it stays the same if nothing is polled, posted or adjusted
+ */
+struct kpn_until {
+	u64 seq;
+	u64 until_ns;
+};
+
+/** kpn_upper_seq_slowly() - kpn_upper_seq() when rates are due, or of a moment that has passed */
+struct kpn_until kpn_upper_seq_slowly(const struct kpn_pacer *pacer, u64 cpu_ns);
+
+/**
+ * kpn_upper_seq() - kpn_pacer_head().upper_seq alone, which every insertion needs; the strip is
+ * valid. Both numbers stay in registers: an address on the stack would cost more than the search.
+ */
+static inline struct kpn_until kpn_upper_seq(const struct kpn_pacer *pacer, u64 cpu_ns)
+{
+	const struct kpn_strip *strip = &pacer->strip;
+	const struct kpn_ring *ring = &pacer->ring;
+	u64 dt_ns = cpu_ns + pacer->tick_ns - strip->cpu_ns;
+	struct kpn_under_way slot;
+	u64 upper_ps;
+
+	if (KPN_UNLIKELY((s64)dt_ns < 0 || cpu_ns + pacer->tick_ns > strip->rate_due_ns))
+		return kpn_upper_seq_slowly(pacer, cpu_ns);
+	upper_ps = strip->upper_ps + kpn_pace_ps(dt_ns, strip->pace_upper) + 1;
+	if ((s64)(upper_ps - ring->tail.ps) > 0)
+		return (struct kpn_until){ ring->tail.seq, cpu_ns };
+	if (KPN_UNLIKELY((s64)(upper_ps - ring->head.ps) < 0))
+		return (struct kpn_until){ ring->head.seq, cpu_ns };
+	if (ring->trim_count) {
+		slot = kpn_ring_seq_at(ring, upper_ps);
+	} else {
+		u64 slots = kpn_div_u64(upper_ps - ring->head.ps, ring->slot_ps);
+
+		slot.seq = ring->head.seq + slots;
+		slot.end_ps = ring->head.ps + (slots + 1) * ring->slot_ps;
+	}
+	/*
+	 * The bound moves by less than 1024 ps a nanosecond, and nowhere near a renewal of the
+	 * rates within a slot.
+	 */
+	return (struct kpn_until){ slot.seq, cpu_ns + ((slot.end_ps - upper_ps) >> 10) };
+}
+
+/**
+ * kpn_first_changeable() - first slot that can still be changed when planning is done; without a
+ * valid head the tail
+ */
+u64 kpn_first_changeable(const struct kpn_pacer *pacer, u64 cpu_ns);
+
+/**
+ * kpn_first_until_at() - kpn_first_seq_at(), and how long it stays that
+ *
+ * Slots that were never posted cannot have been fetched, however deep the NIC fetches. In paper
+ * mode the lead is a batch, posted or not (C3). Slots that a step or a switch of tables came too
+ * late for are not given away any more: they may have been trimmed when they belonged to no class,
+ * and belong to one now.
+ */
+static KPN_ALWAYS_INLINE struct kpn_until kpn_first_until_at(const struct kpn_pacer *pacer,
+							     u64 cpu_ns)
+{
+	struct kpn_until first = kpn_upper_seq(pacer, cpu_ns);
+
+	first.seq += pacer->lead_slots;
+	if (pacer->phase_locked && first.seq > pacer->ring.tail.seq)
+		first.seq = pacer->ring.tail.seq;
+	/*
+	 * an index that stood still and went on leaves a strip that is behind what it says itself
+	 */
+	if (KPN_UNLIKELY(first.seq < pacer->ring.index_seq))
+		first.seq = pacer->ring.index_seq;
+	if (first.seq < pacer->floor_seq)
+		first.seq = pacer->floor_seq;
+	return first;
+}
+
+/** kpn_first_seq_at() - first slot that may be changed at a CPU time; the strip is valid */
+u64 kpn_first_seq_at(const struct kpn_pacer *pacer, u64 cpu_ns);
+
+/**
+ * struct kpn_placement - where frames may go at one moment; see struct kpn_window
+ * @until_ns: CPU time up to which @first_seq certainly remains the first
+ * @cpu_ns: CPU time it was asked for
+ */
+struct kpn_placement {
+	u64 first_seq;
+	u64 end_seq;
+	u64 until_ns;
+	u64 cpu_ns;
+	bool valid;
+};
+
+/** kpn_head_is_believed() - whether frames may be inserted by what is known of the head */
+static inline bool kpn_head_is_believed(const struct kpn_pacer *pacer)
+{
+	return pacer->strip.valid && !pacer->distrust;
+}
+
+/** kpn_placement_from() - the placement at @cpu_ns whose first slot is @first */
+static inline struct kpn_placement
+kpn_placement_from(const struct kpn_pacer *pacer, struct kpn_until first, u64 cpu_ns, bool valid)
+{
+	return (struct kpn_placement){ .first_seq = first.seq,
+				       .end_seq = pacer->ring.head.seq + pacer->ring.slots,
+				       .until_ns = first.until_ns,
+				       .cpu_ns = cpu_ns,
+				       .valid = valid };
+}
+
+/** kpn_placement_at() - where frames may go at a CPU time */
+struct kpn_placement kpn_placement_at(const struct kpn_pacer *pacer, u64 cpu_ns);
+
+/**
+ * kpn_unhurried_at() - the same for frames that may have any of several slots, which are not given
+ * one that kpn_place() would find lost: a store takes its time
+ */
+static inline struct kpn_placement kpn_unhurried_at(const struct kpn_pacer *pacer, u64 cpu_ns)
+{
+	return kpn_placement_at(pacer,
+				cpu_ns + KPN_STORE_NS + pacer->caps.store_ns_max + pacer->hurry_ns);
+}
+
+/** kpn_lost_by() - whether slot @seq of a placement is lost by @cpu_ns; the strip is valid */
+bool kpn_lost_by(const struct kpn_pacer *pacer, u64 seq, u64 cpu_ns);
+
+/** kpn_fetched_by() - whether the NIC may have fetched slot @seq by @cpu_ns */
+bool kpn_fetched_by(const struct kpn_pacer *pacer, u64 seq, u64 cpu_ns);
+
+/**
+ * kpn_may_be_fetched() - whether the NIC may have fetched slot @seq by now, which it had not until
+ * @until_ns
+ *
+ * Asked after a store: a CPU held up just before it (by firmware, by a hypervisor) stores too late
+ * whatever was checked, and no NIC says so.
+ */
+static inline bool kpn_may_be_fetched(const struct kpn_pacer *pacer, u64 seq, u64 until_ns)
+{
+	u64 cpu_ns = kpn_cpu_now(pacer) + pacer->caps.store_ns_max;
+
+	return KPN_UNLIKELY(cpu_ns > until_ns) && kpn_fetched_by(pacer, seq, cpu_ns);
+}
+
+/**
+ * kpn_nominal_bounds() - what the index says of the wire, as positions that hold at moments told by
+ * the limits; no slot is trimmed
+ *
+ * A done index at H: frame H-1 had ended, frame H had not. A fetch index at H: frame H-1 starts at
+ * the latest its fetch latency after the reading, frame H at the earliest its own after.
+ */
+static inline struct kpn_interval kpn_nominal_bounds(const struct kpn_pacer *pacer)
+{
+	u64 lower_ps = pacer->ring.index_ps - pacer->index_back_ps;
+
+	return (struct kpn_interval){ .lower_ps = lower_ps,
+				      .upper_ps = lower_ps + pacer->ring.slot_ps };
+}
+
+/** kpn_index_bounds() - the same where slots may be trimmed */
+static inline struct kpn_interval kpn_index_bounds(const struct kpn_pacer *pacer)
+{
+	const struct kpn_ring *ring = &pacer->ring;
+	struct kpn_interval bounds = kpn_nominal_bounds(pacer);
+
+	if (pacer->caps.index_counts_done) {
+		bounds.upper_ps += (u64)kpn_ring_delta_ps(ring, ring->index_seq);
+	} else {
+		/*
+		 * Of a slot that is complete the length is forgotten; the strip knows more of it
+		 * than this reading says.
+		 */
+		bounds.lower_ps -= ring->index_seq == ring->head.seq ?
+					   ring->slot_ps :
+					   (u64)kpn_ring_delta_ps(ring, ring->index_seq - 1);
+	}
+	return bounds;
+}
+
+/**
+ * kpn_is_beyond_wire() - whether the index, taken already, is more than a slot further on than any
+ * wire can have come by the CPU counter
+ */
+bool kpn_is_beyond_wire(const struct kpn_pacer *pacer, u64 after_ns);
+
+/** kpn_trimmed_passed_seq() - kpn_passed_seq() where slots may be trimmed */
+u64 kpn_trimmed_passed_seq(const struct kpn_pacer *pacer, u64 lower_ps);
+
+/**
+ * kpn_passed_seq() - slot the wire has certainly reached: those before it have left
+ *
+ * A done index says so itself; a fetch index runs ahead of the wire, and the strip's lower bound
+ * says where that is. The bound is for the end of the tick in which the reading ended, so a tick is
+ * taken off.
+ */
+static inline u64 kpn_passed_seq(const struct kpn_pacer *pacer)
+{
+	const struct kpn_ring *ring = &pacer->ring;
+	u64 seq = ring->index_seq;
+
+	if (!pacer->caps.index_counts_done) {
+		u64 lower_ps = pacer->strip.lower_ps - pacer->tick_ps;
+		u64 passed = ring->head.seq;
+
+		if (KPN_UNLIKELY(ring->trim_count))
+			passed = kpn_trimmed_passed_seq(pacer, lower_ps);
+		else if (KPN_LIKELY((s64)(lower_ps - ring->head.ps) >= 0))
+			passed += kpn_div_u64(lower_ps - ring->head.ps, ring->slot_ps);
+		if (passed < seq)
+			seq = passed;
+	}
+	return seq;
+}
+
+#endif
