@@ -3,6 +3,7 @@
  * Frames: whether the slot of a txtime may be had, and everything that can become of a frame
  * (KeepON paper sections 3.3 and 5). Sees clock, ring and partition together.
  */
+#include "kpn_doubt.h"
 #include "kpn_head.h"
 #include "kpn_insert.h"
 #include "kpn_padding.h"

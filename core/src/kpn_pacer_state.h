@@ -4,7 +4,8 @@
  *
  *	pacer		made, started, polled, stopped
  *	reading		what a reading of the index says of the wire, and what is wrong with it
- *	leap		an index that is further on than the wire can be
+ *	index		an index taken, or taken back: it is further on than the wire can be
+ *	doubt		what makes the wire less certain
  *	head		where the wire is, which slots can still be changed
  *	pacer_clock	the PHC: reading and setting it
  *	pacer_state	what a pacer reports of itself
@@ -281,16 +282,6 @@ bool kpn_observe_slowly(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns, u3
  * kpn_do_todo() - what an earlier call has left over, frames whose window has opened, best effort
  */
 void kpn_do_todo(struct kpn_pacer *pacer, u64 cpu_ns);
-
-/**
- * kpn_doubt_lengths() - lengths were stored in slots before @end_seq that may have been fetched
- * with those before: until these have left, and some readings more, where the wire is is less
- * certain by @changed_ps either way, and the clock is unsynchronised
- */
-void kpn_doubt_lengths(struct kpn_pacer *pacer, u64 changed_ps, u64 end_seq);
-
-/** kpn_renew_plain() - how far the next reading may move the index and still be plain */
-void kpn_renew_plain(struct kpn_pacer *pacer);
 
 /** kpn_lose() - the NIC is dead: stop at once */
 void kpn_lose(struct kpn_pacer *pacer, enum kpn_event event);

@@ -6,6 +6,7 @@
 #ifndef KPN_POST_H
 #define KPN_POST_H
 
+#include "kpn_doubt.h"
 #include "kpn_pacer_state.h"
 
 /** kpn_post_planned() - the tail moves on by @count slots, some of which are due for a trim */
@@ -40,12 +41,6 @@ static inline void kpn_ring_bell(struct kpn_pacer *pacer)
 	pacer->stats.doorbells++;
 	pacer->nic_ops.doorbell(pacer->nic, ring->tail.desc, ring->tail.seq);
 }
-
-/**
- * kpn_suspect_late_bell() - a doorbell for what follows @tail_seq was over at CPU time @rung_ns:
- * the wire may have stood there by then
- */
-void kpn_suspect_late_bell(struct kpn_pacer *pacer, u64 tail_seq, u64 tail_ps, u64 rung_ns);
 
 /**
  * kpn_advance_tail() - hand what lies between the tail and the posting depth to the NIC

@@ -12,7 +12,9 @@
 #include "keepon/pacer.h"
 
 #include "kpn_caps.h"
+#include "kpn_doubt.h"
 #include "kpn_head.h"
+#include "kpn_index.h"
 #include "kpn_insert.h"
 #include "kpn_post.h"
 #include "kpn_reading.h"

@@ -4,6 +4,7 @@
  * under slots already posted. Planning goes from the nearest slot to the farthest and only so far
  * in one call; the rest keeps the length it has until a later poll gets there (docs/model.md).
  */
+#include "kpn_doubt.h"
 #include "kpn_head.h"
 #include "kpn_post.h"
 #include "kpn_search.h"

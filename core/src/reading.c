@@ -4,17 +4,14 @@
  * an index that contradicts the CPU counter, stands still or cannot be read. What each does to
  * clock and frames is in docs/model.md.
  */
+#include "kpn_doubt.h"
 #include "kpn_head.h"
+#include "kpn_index.h"
 #include "kpn_insert.h"
 #include "kpn_post.h"
 #include "kpn_reading.h"
 #include "kpn_search.h"
 #include "kpn_target.h"
-
-enum {
-	/* After a slip this many readings must agree before frames are inserted again. */
-	DISTRUST_POLLS = 16,
-};
 
 /* Positions are compared modulo 2^64: what is further back than this is kept at this distance. */
 #define AGE_PS_MAX (1ull << 60)
@@ -24,35 +21,6 @@ void kpn_lose(struct kpn_pacer *pacer, enum kpn_event event)
 	kpn_pacer_stop(pacer);
 	pacer->stats.losses++;
 	kpn_emit(pacer, event);
-}
-
-/* What the wire moves on in @ahead_ns, either way, at least or at most: by the rates in use. */
-static u64 carried_ps(const struct kpn_strip *strip, s64 ahead_ns, bool most)
-{
-	if (ahead_ns >= 0)
-		return kpn_pace_ps((u64)ahead_ns, most ? strip->pace_upper : strip->pace_lower) +
-		       most;
-	return 0 - (kpn_pace_ps(0 - (u64)ahead_ns, most ? strip->pace_lower : strip->pace_upper) +
-		    !most);
-}
-
-static void use_rates(struct kpn_pacer *pacer)
-{
-	pacer->lower_ahead_ps =
-		carried_ps(&pacer->strip, 0 - (s64)pacer->caps.index_to_wire_ns_max, false);
-	/* what the reading itself took is carried apart, and rounded down */
-	pacer->upper_ahead_ps =
-		carried_ps(&pacer->strip, 0 - (s64)pacer->caps.index_to_wire_ns_min, true) + 1;
-}
-
-void kpn_renew_plain(struct kpn_pacer *pacer)
-{
-	const struct kpn_ring *ring = &pacer->ring;
-	bool plain = !pacer->distrust && ring->head.seq > pacer->restart_seq &&
-		     ring->tail.seq - ring->index_seq > pacer->quiet_slots;
-
-	pacer->plain_seq = plain ? ring->tail.seq - pacer->quiet_slots : 0;
-	use_rates(pacer);
 }
 
 /*
@@ -130,147 +98,13 @@ static KPN_NOINLINE void recover_slip(struct kpn_pacer *pacer, u64 cpu_ns, u64 l
 
 	pacer->stats.slips++;
 	pacer->synchronised = false;
-	pacer->distrust = DISTRUST_POLLS;
+	pacer->distrust = KPN_DISTRUST_POLLS;
 	pacer->steady_ps = upper_ps;
 	kpn_strip_reset(&pacer->strip, cpu_ns, lower_ps, upper_ps);
 	kpn_clock_settime(&pacer->clock, kpn_middle_of((struct kpn_interval){ lower_ps, upper_ps }),
 			  now);
 	kpn_step(pacer, kpn_first_changeable(pacer, cpu_ns), cpu_ns);
 	kpn_emit(pacer, KPN_EVENT_SLIP);
-}
-
-/*
- * The wire may have stood at the end of what was posted, @tail_seq at @tail_ps, wherever the lower
- * bound has run on to since, and has then started within a restart.
- */
-static void loosen_at(struct kpn_pacer *pacer, u64 tail_seq, u64 tail_ps, u64 lower_ps)
-{
-	s64 beyond_ps = (s64)(lower_ps - tail_ps);
-
-	pacer->stats.suspected_underruns++;
-	pacer->synchronised = false;
-	pacer->restart_seq = tail_seq;
-	pacer->steady_ps = tail_ps;
-	kpn_strip_loosen(&pacer->strip,
-			 pacer->restart_ps_max + (beyond_ps > 0 ? (u64)beyond_ps : 0), 0);
-	kpn_emit(pacer, KPN_EVENT_SUSPECTED_UNDERRUN);
-}
-
-/* The clock was set while the wire may stand: what it was set to does not hold when it starts. */
-static void suspect_again(struct kpn_pacer *pacer)
-{
-	if (!pacer->synchronised)
-		return;
-	pacer->synchronised = false;
-	kpn_emit(pacer, KPN_EVENT_SUSPECTED_UNDERRUN);
-}
-
-void kpn_pacer_delay(struct kpn_pacer *pacer, u64 delay_ps)
-{
-	u64 cpu_ns = kpn_cpu_now(pacer);
-
-	if (!pacer->running)
-		return;
-	pacer->synchronised = false;
-	pacer->stats.suspected_underruns++;
-	pacer->steady_ps = pacer->ring.tail.ps;
-	/* an index that shows late is of before it, until it has passed where the wire may be */
-	pacer->restart_seq = kpn_pacer_head(pacer, cpu_ns).upper_seq;
-	/* so long it may stand still, and is not dead */
-	pacer->progress_ns = cpu_ns + kpn_div_u64(delay_ps, 1000);
-	kpn_strip_loosen(&pacer->strip, delay_ps, 0);
-	kpn_renew_plain(pacer);
-	kpn_emit(pacer, KPN_EVENT_SUSPECTED_UNDERRUN);
-}
-
-/* Little is posted: if the wire could end before a doorbell takes effect, it may have been idle. */
-static KPN_NOINLINE void suspect_idle(struct kpn_pacer *pacer, u64 cpu_ns)
-{
-	const struct kpn_ring *ring = &pacer->ring;
-	struct kpn_interval wire = kpn_strip_at(&pacer->strip, cpu_ns);
-
-	if ((s64)(ring->tail.ps - wire.upper_ps) >= (s64)pacer->restart_ps_max)
-		return;
-	/*
-	 * Suspected before, and no doorbell since: the wire has not started anew. Lowered again at
-	 * every poll the bound would never reach the tail, and an idle wire stay idle.
-	 */
-	if (pacer->restart_seq == ring->tail.seq) {
-		suspect_again(pacer);
-		return;
-	}
-	/* of the strip's own moment, a tick after the reading: there it is lowered */
-	loosen_at(pacer, ring->tail.seq, ring->tail.ps, pacer->strip.lower_ps);
-}
-
-/*
- * The wire has gone on, up to the tail, and slots it has certainly passed must be posted anew
- * before it runs dry, whatever a reading says or does not say.
- */
-static void carry(struct kpn_pacer *pacer, u64 now_ns)
-{
-	struct kpn_strip *strip = &pacer->strip;
-	u64 beyond_ps = (now_ns - strip->cpu_ns + 1) * 1002;
-
-	kpn_strip_merge_late(strip, now_ns, strip->lower_ps, strip->upper_ps + beyond_ps);
-}
-
-void kpn_doubt_lengths(struct kpn_pacer *pacer, u64 changed_ps, u64 end_seq)
-{
-	carry(pacer, kpn_cpu_now(pacer) + pacer->tick_ns);
-	if (!pacer->doubtful_ps || end_seq > pacer->doubtful_seq)
-		pacer->doubtful_seq = end_seq;
-	pacer->doubtful_ps += changed_ps;
-	/* the wire may be so much off what was believed when these have left, and frames with it */
-	kpn_strip_loosen(&pacer->strip, changed_ps, changed_ps);
-	pacer->unsure_seq = pacer->ring.tail.seq;
-	pacer->stats.doubts++;
-	pacer->synchronised = false;
-	pacer->distrust = DISTRUST_POLLS;
-	kpn_renew_plain(pacer);
-	kpn_emit(pacer, KPN_EVENT_DOUBT);
-}
-
-/* After a reading. Slots before @passed_seq had left before it. */
-static KPN_NOINLINE void keep_doubt(struct kpn_pacer *pacer, u64 passed_seq)
-{
-	pacer->synchronised = false;
-	pacer->distrust = DISTRUST_POLLS;
-	if (passed_seq < pacer->doubtful_seq)
-		return;
-	pacer->doubtful_ps = 0;
-	kpn_emit(pacer, KPN_EVENT_DOUBT);
-}
-
-void kpn_suspect_late_bell(struct kpn_pacer *pacer, u64 tail_seq, u64 tail_ps, u64 rung_ns)
-{
-	struct kpn_strip *strip = &pacer->strip;
-	s64 beyond_ps;
-
-	if ((s64)(tail_ps - kpn_strip_at(strip, rung_ns).upper_ps) >= (s64)pacer->restart_ps_max)
-		return;
-	/* until then there was nothing to move to */
-	pacer->progress_ns = rung_ns;
-	/* what is learnt from then on must not have the pause in it */
-	carry(pacer, rung_ns + pacer->tick_ns);
-	beyond_ps = (s64)(strip->lower_ps + pacer->restart_ps_max - tail_ps);
-	/* suspected at the reading already: by the doorbell the lower bound has run on */
-	if (pacer->restart_seq != tail_seq)
-		loosen_at(pacer, tail_seq, tail_ps, strip->lower_ps);
-	else if (beyond_ps > 0)
-		kpn_strip_loosen(strip, (u64)beyond_ps, 0);
-	suspect_again(pacer);
-	kpn_renew_plain(pacer);
-}
-
-/*
- * A reading has agreed. One of an index that has not moved says nothing new: it may be frozen, and
- * the wire go on.
- */
-static inline void trust_more(struct kpn_pacer *pacer, u32 moved)
-{
-	if (KPN_UNLIKELY(pacer->distrust) && moved)
-		pacer->distrust--;
 }
 
 /*
@@ -286,9 +120,9 @@ static void observe_waiting(struct kpn_pacer *pacer, u64 now_ns, u64 last_ps, u3
 		       (u64)(s64)pacer->caps.index_to_wire_ns_max * 1002;
 
 	if (kpn_strip_merge_late(strip, now_ns, lower_ps, strip->upper_ps + beyond_ps))
-		trust_more(pacer, moved);
+		kpn_trust_more(pacer, moved);
 	else
-		carry(pacer, now_ns);
+		kpn_carry(pacer, now_ns);
 }
 
 /*
@@ -325,7 +159,7 @@ static void observe(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns, u32 mo
 	}
 	if (KPN_LIKELY(kpn_strip_observe(&pacer->strip, now_ns, lower_ns, bounds.lower_ps, upper_ns,
 					 bounds.upper_ps))) {
-		trust_more(pacer, moved);
+		kpn_trust_more(pacer, moved);
 		return;
 	}
 	/* Carry the bare reading to now with the stated drift alone, generously. */
@@ -360,7 +194,7 @@ static void refuse_index(struct kpn_pacer *pacer)
 {
 	pacer->stats.index_errors++;
 	pacer->synchronised = false;
-	pacer->distrust = DISTRUST_POLLS;
+	pacer->distrust = KPN_DISTRUST_POLLS;
 	pacer->plain_seq = 0;
 	kpn_emit(pacer, KPN_EVENT_SLIP);
 }
@@ -405,7 +239,7 @@ static bool is_refused(struct kpn_pacer *pacer, u64 after_ns, u32 index, u32 mov
 	}
 	if (refused) {
 		refuse_index(pacer);
-		carry(pacer, after_ns + pacer->tick_ns);
+		kpn_carry(pacer, after_ns + pacer->tick_ns);
 	}
 	return refused;
 }
@@ -437,7 +271,8 @@ bool kpn_poll_slowly(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns, u32 i
 	if (!refused && (!idle || !pacer->caps.index_counts_done))
 		observe(pacer, before_ns, after_ns, moved);
 	if (KPN_UNLIKELY(pacer->doubtful_ps))
-		keep_doubt(pacer, pacer->caps.index_counts_done ? ring->index_seq : ring->head.seq);
+		kpn_keep_doubt(pacer,
+			       pacer->caps.index_counts_done ? ring->index_seq : ring->head.seq);
 	if (!pacer->caps.index_counts_done) {
 		if (idle)
 			idle = (s64)(kpn_strip_at(&pacer->strip, after_ns).lower_ps -
@@ -454,7 +289,7 @@ bool kpn_poll_slowly(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns, u32 i
 		recover_idle(pacer);
 	else if ((s64)(ring->tail.ps - pacer->strip.upper_ps) < (s64)pacer->restart_ps_max ||
 		 ring->index_seq == ring->tail.seq)
-		suspect_idle(pacer, after_ns);
+		kpn_suspect_idle(pacer, after_ns);
 	kpn_do_todo(pacer, after_ns);
 	/* One doorbell a poll; a wire just started has enough for the time until the next. */
 	if (!idle)

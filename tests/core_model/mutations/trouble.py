@@ -199,7 +199,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "what is doubted is over at once",
-        "reading.c",
+        "doubt.c",
         "	if (passed_seq < pacer->doubtful_seq)\n		return;\n",
         "",
         ("vectors of late_cpu",),
@@ -220,14 +220,14 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a clock that is set while the wire may stand stays set",
-        "reading.c",
+        "doubt.c",
         "	if (!pacer->synchronised)\n		return;\n	pacer->synchronised = false;\n",
         "",
         ("vectors of late_cpu",),
     ),
     Mutation(
         "an index that does not move agrees",
-        "reading.c",
+        "kpn_doubt.h",
         "	if (KPN_UNLIKELY(pacer->distrust) && moved)\n",
         "	if (KPN_UNLIKELY(pacer->distrust))\n",
         ("vectors of late_cpu",),
@@ -248,7 +248,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "frames behind doubtful lengths are on time",
-        "reading.c",
+        "doubt.c",
         "	pacer->unsure_seq = pacer->ring.tail.seq;\n",
         "",
         ("vectors of told",),
@@ -291,7 +291,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a wire that is told to stand is dead",
-        "reading.c",
+        "doubt.c",
         "	pacer->progress_ns = cpu_ns + kpn_div_u64(delay_ps, 1000);\n",
         "",
         ("vectors of told",),
@@ -319,7 +319,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "delay forgotten by an index that shows late",
-        "reading.c",
+        "doubt.c",
         "	pacer->restart_seq = kpn_pacer_head(pacer, cpu_ns).upper_seq;\n",
         "",
         ("vectors of told",),
@@ -432,14 +432,14 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "an index that leaps is never believed again",
-        "leap.c",
+        "index.c",
         "	bool again = pacer->leap_ns && on && on <= most;\n",
         "	bool again = false && on && on <= most;\n",
         ("vectors of lasting",),
     ),
     Mutation(
         "what a doorbell has fetched is a leap",
-        "kpn_reading.h",
+        "kpn_index.h",
         "KPN_UNLIKELY(moved > pacer->caps.prefetch_slots_max + 2) &&",
         "(moved || !pacer->caps.index_counts_done) &&",
         ("vectors of lasting",),

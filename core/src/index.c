@@ -2,7 +2,7 @@
 /*
  * An index that is further on than the wire can be: one wrong reading, refused, or the end of many.
  */
-#include "kpn_reading.h"
+#include "kpn_index.h"
 
 void kpn_take_back(struct kpn_pacer *pacer, u32 moved)
 {
