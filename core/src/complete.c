@@ -5,7 +5,8 @@
  * trimmed slots get their nominal length back.
  */
 #include "kpn_clock_law.h"
-#include "kpn_padding.h"
+#include "kpn_complete.h"
+#include "kpn_place.h"
 #include "kpn_search.h"
 #include "kpn_target.h"
 

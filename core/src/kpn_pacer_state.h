@@ -12,6 +12,8 @@
  *	post		slots handed to the NIC, and how long each shall be
  *	complete	what has left
  *	target		which slot a txtime means
+ *	place		bytes into a slot
+ *	fallback	another slot than a frame's own
  *	insert		frames on their way into the ring
  *	waiting		frames that wait before the ring in the order of their class
  *	search		free slots of a class
@@ -259,14 +261,6 @@ void kpn_step(struct kpn_pacer *pacer, u64 from, u64 cpu_ns);
 /* ---- reading ---- */
 
 /**
- * kpn_start_at_tail() - the wire stands at the tail and starts with whole placeholders
- *
- * Within the restart latency of the doorbell. Posts no slot that carries a frame. Return: CPU time
- * of the doorbell.
- */
-u64 kpn_start_at_tail(struct kpn_pacer *pacer);
-
-/**
  * kpn_poll_slowly() - the rest of a poll whose reading is not plain; everything it can meet.
  * Return: of kpn_pacer_poll()
  */
@@ -286,8 +280,6 @@ void kpn_do_todo(struct kpn_pacer *pacer, u64 cpu_ns);
 /** kpn_lose() - the NIC is dead: stop at once */
 void kpn_lose(struct kpn_pacer *pacer, enum kpn_event event);
 
-/* ---- post ---- */
-
 /** kpn_slot_bytes_with() - length in bytes of a slot that differs from nominal by @delta_ps */
 static inline u32 kpn_slot_bytes_with(const struct kpn_pacer *pacer, s64 delta_ps)
 {
@@ -296,30 +288,5 @@ static inline u32 kpn_slot_bytes_with(const struct kpn_pacer *pacer, s64 delta_p
 
 	return delta_ps < 0 ? pacer->config.slot_bytes - bytes : pacer->config.slot_bytes + bytes;
 }
-
-/**
- * kpn_plan_from() - lengths of posted slots from @from on, not before the head, are planned anew by
- * kpn_plan_on()
- */
-void kpn_plan_from(struct kpn_pacer *pacer, u64 from);
-
-/**
- * kpn_plan_on() - so many lengths as one call may store, if any are to be planned: what can no
- * longer be changed by now keeps the length it has
- * @first: first slot that could be changed by a look at @looked_ns. The clock is read: what came
- *	before in the call took time, and where it took long, it is looked again
- */
-void kpn_plan_on(struct kpn_pacer *pacer, u64 first, u64 looked_ns);
-
-/* ---- complete ---- */
-
-/**
- * kpn_complete_touched() - the head moves towards @to, at most the tail, over slots that may carry
- * frames or be trimmed
- *
- * Cost follows frames and trims; it stops before the frame that the budget does not allow. Where
- * nothing is touched, kpn_ring_skip() does the same.
- */
-void kpn_complete_touched(struct kpn_pacer *pacer, u64 to);
 
 #endif

@@ -74,4 +74,26 @@ static inline void kpn_advance_tail(struct kpn_pacer *pacer)
 	pacer->strip.end_ps = ring->tail.ps;
 }
 
+/**
+ * kpn_plan_from() - lengths of posted slots from @from on, not before the head, are planned anew by
+ * kpn_plan_on()
+ */
+void kpn_plan_from(struct kpn_pacer *pacer, u64 from);
+
+/**
+ * kpn_plan_on() - so many lengths as one call may store, if any are to be planned: what can no
+ * longer be changed by now keeps the length it has
+ * @first: first slot that could be changed by a look at @looked_ns. The clock is read: what came
+ *	before in the call took time, and where it took long, it is looked again
+ */
+void kpn_plan_on(struct kpn_pacer *pacer, u64 first, u64 looked_ns);
+
+/**
+ * kpn_start_at_tail() - the wire stands at the tail and starts with whole placeholders
+ *
+ * Within the restart latency of the doorbell. Posts no slot that carries a frame. Return: CPU time
+ * of the doorbell.
+ */
+u64 kpn_start_at_tail(struct kpn_pacer *pacer);
+
 #endif

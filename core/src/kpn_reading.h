@@ -25,13 +25,4 @@ static inline bool kpn_merge_reading(struct kpn_pacer *pacer, u64 before_ns, u64
 				       kpn_pace_ps(now_ns - before_ns, strip->pace_upper));
 }
 
-/** kpn_complete() - slots before @to have left */
-static inline void kpn_complete(struct kpn_pacer *pacer, u64 to)
-{
-	if (KPN_UNLIKELY(to > pacer->ring.quiet_seq))
-		kpn_complete_touched(pacer, to);
-	else
-		kpn_ring_skip(&pacer->ring, &pacer->ring.head, to);
-}
-
 #endif

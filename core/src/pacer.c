@@ -12,6 +12,7 @@
 #include "keepon/pacer.h"
 
 #include "kpn_caps.h"
+#include "kpn_complete.h"
 #include "kpn_doubt.h"
 #include "kpn_head.h"
 #include "kpn_index.h"

@@ -4,6 +4,8 @@
 #include "kpn_head.h"
 #include "kpn_insert.h"
 #include "kpn_pacer_state.h"
+#include "kpn_post.h"
+#include "kpn_recall.h"
 #include "kpn_search.h"
 #include "kpn_target.h"
 

@@ -4,12 +4,13 @@
  * an index that contradicts the CPU counter, stands still or cannot be read. What each does to
  * clock and frames is in docs/model.md.
  */
+#include "kpn_complete.h"
 #include "kpn_doubt.h"
 #include "kpn_head.h"
 #include "kpn_index.h"
-#include "kpn_insert.h"
 #include "kpn_post.h"
 #include "kpn_reading.h"
+#include "kpn_recall.h"
 #include "kpn_search.h"
 #include "kpn_target.h"
 
@@ -31,37 +32,6 @@ static struct kpn_time time_believed(const struct kpn_pacer *pacer, const struct
 				     u64 cpu_ns)
 {
 	return kpn_clock_at(&pacer->clock, kpn_strip_read(strip, kpn_strip_at(strip, cpu_ns)));
-}
-
-/*
- * Whatever is prepared before the doorbell makes the wire late, and what it takes is not known
- * beforehand. So what time it is, and which slots are trimmed, is decided afterwards.
- */
-u64 kpn_start_at_tail(struct kpn_pacer *pacer)
-{
-	struct kpn_ring *ring = &pacer->ring;
-	u64 start_ps = ring->tail.ps;
-	u64 end = ring->head.seq + pacer->config.depth_slots;
-	u64 before_ns;
-	u64 after_ns;
-
-	pacer->restart_seq = ring->tail.seq;
-	pacer->steady_ps = start_ps;
-	kpn_align_hold(&pacer->align);
-	if (pacer->phase_locked)
-		end = kpn_ring_next(ring, &ring->claimed, ring->tail.seq, end);
-	if (end - ring->tail.seq > pacer->rearm_max)
-		end = ring->tail.seq + pacer->rearm_max;
-	kpn_post_count(pacer, (u32)(end - ring->tail.seq));
-	before_ns = kpn_cpu_now(pacer);
-	kpn_ring_bell(pacer);
-	after_ns = kpn_cpu_now(pacer);
-	kpn_strip_reset(&pacer->strip, after_ns + pacer->tick_ns, start_ps - pacer->restart_ps_max,
-			start_ps + (after_ns + pacer->tick_ns - before_ns) * 1001);
-	pacer->strip.end_ps = ring->tail.ps;
-	pacer->doubtful_ps = 0;
-	pacer->progress_ns = after_ns;
-	return before_ns + (after_ns - before_ns) / 2;
 }
 
 /*

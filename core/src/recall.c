@@ -5,9 +5,10 @@
  * stops. However many there are, one call takes so many only; the nearest first, because they are
  * the next to leave.
  */
+#include "kpn_complete.h"
 #include "kpn_head.h"
-#include "kpn_insert.h"
-#include "kpn_padding.h"
+#include "kpn_place.h"
+#include "kpn_recall.h"
 #include "kpn_search.h"
 #include "kpn_target.h"
 

@@ -7,6 +7,8 @@
 #include "kpn_head.h"
 #include "kpn_insert.h"
 #include "kpn_pacer_state.h"
+#include "kpn_post.h"
+#include "kpn_recall.h"
 #include "kpn_search.h"
 
 /* Slots of the ring in @window are not to be had, a bit each from descriptor @desc on. */

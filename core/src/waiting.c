@@ -4,11 +4,14 @@
  * the lookahead only and, of a shaped class, as its credit allows; and frames with a txtime whose own
  * slot was not to be had.
  */
+#include "kpn_fallback.h"
 #include "kpn_head.h"
-#include "kpn_insert.h"
 #include "kpn_pacer_state.h"
+#include "kpn_place.h"
+#include "kpn_recall.h"
 #include "kpn_search.h"
 #include "kpn_target.h"
+#include "kpn_waiting.h"
 
 enum { BEST_EFFORT_QUEUES = (1 << KPN_QUEUE_SCHEDULED) - 1 };
 

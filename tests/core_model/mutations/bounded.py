@@ -23,7 +23,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "zeroed bytes not written back",
-        "kpn_padding.h",
+        "kpn_place.h",
         "	return old_bytes;\n",
         "	return data_bytes;\n",
         ("not coherent, padding on demand",),
@@ -167,7 +167,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "relaxed frames wait for ever",
-        "insert.c",
+        "fallback.c",
         "	if (late == KPN_LATE_RESCHEDULE)\n",
         "	if (late != KPN_LATE_STRICT)\n",
         ("vectors of waiting",),

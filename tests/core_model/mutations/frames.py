@@ -45,7 +45,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     # ---- frames and buffers ----
     Mutation(
         "zeroing off",
-        "kpn_padding.h",
+        "kpn_place.h",
         "	pacer->nic_ops.retire(pacer->nic, desc, slot_bytes, data_bytes & "
         "pacer->zeroed_mask);\n",
         "	pacer->nic_ops.retire(pacer->nic, desc, slot_bytes, 0 * data_bytes);\n",
@@ -53,7 +53,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "zeroing one byte short",
-        "kpn_padding.h",
+        "kpn_place.h",
         "	pacer->nic_ops.retire(pacer->nic, desc, slot_bytes, data_bytes & "
         "pacer->zeroed_mask);\n",
         "	pacer->nic_ops.retire(pacer->nic, desc, slot_bytes, (data_bytes - 1) &"
@@ -62,35 +62,35 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "padding on demand left out",
-        "kpn_padding.h",
+        "kpn_place.h",
         "	if (old_bytes <= data_bytes)\n",
         "	if (true)\n",
         ("padding on demand, mixed stream",),
     ),
     Mutation(
         "padding on demand one byte short",
-        "kpn_padding.h",
+        "kpn_place.h",
         "data_bytes, 0, old_bytes - data_bytes);",
         "data_bytes, 0, old_bytes - data_bytes - 1);",
         ("padding on demand, mixed stream",),
     ),
     Mutation(
         "padding on demand never asked for",
-        "insert.c",
+        "kpn_place.h",
         "	if (KPN_UNLIKELY(pacer->old_bytes))\n",
         "	if (false)\n",
         ("padding on demand",),
     ),
     Mutation(
         "padding on demand forgets what it left",
-        "kpn_padding.h",
+        "kpn_place.h",
         "	pacer->old_bytes[desc] = (u16)data_bytes;\n",
         "",
         ("padding on demand, mixed stream",),
     ),
     Mutation(
         "deferred as well as on demand",
-        "kpn_padding.h",
+        "kpn_place.h",
         "	pacer->nic_ops.retire(pacer->nic, desc, slot_bytes, data_bytes & "
         "pacer->zeroed_mask);\n",
         "	pacer->nic_ops.retire(pacer->nic, desc, slot_bytes, data_bytes);\n",
@@ -147,7 +147,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "commit before copy",
-        "insert.c",
+        "kpn_place.h",
         "	kpn_copy_frame(buffer, frame->data, data_bytes);\n",
         "	pacer->nic_ops.commit(pacer->nic, desc, pacer->config.slot_bytes, data_bytes,"
         " written_bytes);\n	kpn_copy_frame(buffer, frame->data, data_bytes);\n",
@@ -155,14 +155,14 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "committed at nominal length",
-        "insert.c",
-        "commit(pacer->nic, desc, length_for(pacer, seq, desc, frame->frame_bytes), data_bytes,",
-        "commit(pacer->nic, desc, pacer->config.slot_bytes, data_bytes,",
+        "kpn_place.h",
+        "kpn_length_for(pacer, seq, desc, frame->frame_bytes), data_bytes,",
+        "pacer->config.slot_bytes, data_bytes,",
         ("mixed stream",),
     ),
     Mutation(
         "not restored",
-        "kpn_padding.h",
+        "kpn_place.h",
         "	pacer->nic_ops.retire(pacer->nic, desc, slot_bytes, data_bytes & "
         "pacer->zeroed_mask);\n",
         "	(void)pacer, (void)desc, (void)slot_bytes, (void)data_bytes;\n",

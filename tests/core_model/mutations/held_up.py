@@ -9,14 +9,14 @@ MUTATIONS: tuple[Mutation, ...] = (
     # ---- a CPU held up just before a store ----
     Mutation(
         "no doubt of what was stored late",
-        "insert.c",
+        "kpn_place.h",
         "	if (KPN_UNLIKELY(kpn_may_be_fetched(pacer, seq, placement->until_ns))) {\n",
         "	if (false) {\n",
         ("vectors of held_up",),
     ),
     Mutation(
         "a slot made whole too late is not doubted",
-        "insert.c",
+        "kpn_place.h",
         "		if (pacer->ring.slot[desc].delta_ps != delta_ps)\n",
         "		if (false)\n",
         ("vectors of replan",),
@@ -65,9 +65,9 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "no time for the store after the copy",
-        "insert.c",
-        "place_inline(pacer, frame, seq, verdict, placement, KPN_STORE_NS)",
-        "place_inline(pacer, frame, seq, verdict, placement, 0)",
+        "place.c",
+        "kpn_place_inline(pacer, frame, seq, verdict, placement, KPN_STORE_NS)",
+        "kpn_place_inline(pacer, frame, seq, verdict, placement, 0)",
         ("vectors of held_up",),
     ),
     # ---- stopped, and started again ----

@@ -213,7 +213,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a slow CPU learns nothing",
-        "insert.c",
+        "place.c",
         "	hurry_less(pacer, placement);\n",
         "",
         ("vectors of late_cpu",),
@@ -241,7 +241,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "held up once, slow for ever",
-        "insert.c",
+        "place.c",
         "	pacer->hurry_ns -= pacer->hurry_ns / 8;\n",
         "",
         ("vectors of late_cpu",),
@@ -377,8 +377,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "a tail that moves is not noted",
         "post.c",
-        "	pacer->strip.end_ps = ring->tail.ps;\n",
-        "",
+        "read as the time */\n	pacer->strip.end_ps = ring->tail.ps;\n",
+        "read as the time */\n",
         ("vectors of told",),
     ),
     Mutation(

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* Not the slot its txtime asks for: which others a frame may have, as its class wants then. */
+#include "kpn_fallback.h"
+#include "kpn_head.h"
+#include "kpn_place.h"
+#include "kpn_recall.h"
+#include "kpn_search.h"
+#include "kpn_target.h"
+
+enum { PLACE_TRIES = 2 }; /* slots that may be lost while a frame is copied before it gives up */
+
+KPN_NOINLINE bool kpn_make_room(struct kpn_pacer *pacer, u64 seq)
+{
+	const struct kpn_frame *holder = kpn_ring_frame(&pacer->ring, seq);
+
+	if (kpn_bits_test(&pacer->ring.yielding, kpn_ring_desc(&pacer->ring, seq)))
+		kpn_recall_yielding(pacer, 1u << holder->tc, seq, &pacer->stats.displaced);
+	else if (seq >= pacer->review_seq && seq < pacer->review_end && pacer->frames_left &&
+		 holder->verdict != KPN_VERDICT_IN_DOUBT &&
+		 !kpn_may_stay(pacer, holder, seq, kpn_target_of(pacer, holder)))
+		kpn_withdraw_to_heap(pacer, seq);
+	return !kpn_ring_frame(&pacer->ring, seq);
+}
+
+bool kpn_place_later(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 from, u64 to,
+		     const struct kpn_placement *placement)
+{
+	struct kpn_placement later;
+	u32 tries;
+
+	for (tries = 0; tries < PLACE_TRIES; tries++) {
+		u64 seq = kpn_find_free(pacer, frame->tc, from, to, true);
+
+		if (seq >= to)
+			return false;
+		if (kpn_vacate(pacer, seq) &&
+		    kpn_place(pacer, frame, seq, KPN_VERDICT_MOVED, placement))
+			return true;
+		kpn_spend(pacer); /* it was copied for nothing */
+		later = kpn_unhurried_at(pacer, kpn_cpu_now(pacer));
+		placement = &later;
+		from = later.first_seq > seq ? later.first_seq : seq + 1;
+	}
+	return false;
+}
+
+struct kpn_instead kpn_slots_instead(const struct kpn_pacer *pacer, u8 tc, u64 target,
+				     const struct kpn_placement *placement)
+{
+	struct kpn_instead instead = { .from = placement->first_seq, .end = placement->end_seq };
+	u64 lock_seq = kpn_lock_seq_of(pacer);
+	u8 late = pacer->config.classes[tc].late;
+	u64 late_end = late == KPN_LATE_RELAXED ? target + pacer->ring.slots : target;
+
+	if ((s64)(target - instead.from) > 0)
+		instead.from = target;
+	if (lock_seq > instead.from)
+		instead.from = lock_seq;
+	if (late == KPN_LATE_RESCHEDULE)
+		return instead;
+	if ((s64)(late_end - instead.from) <= 0)
+		late_end = instead.from;
+	else if ((s64)(late_end - instead.end) > 0)
+		return instead;
+	instead.last = true;
+	instead.end = late_end;
+	return instead;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* Slots that a frame may have instead of its own, and a holder that makes room for it. */
+#ifndef KPN_FALLBACK_H
+#define KPN_FALLBACK_H
+
+#include "kpn_head.h"
+#include "kpn_pacer_state.h"
+
+/**
+ * struct kpn_instead - slots that a frame may have instead of its own: [from, end)
+ * @last: those are all; otherwise more of them come into the window
+ */
+struct kpn_instead {
+	u64 from;
+	u64 end;
+	bool last;
+};
+
+/**
+ * kpn_make_room() - whether a scheduled frame can have slot @seq, whose holder makes room if it
+ * must
+ */
+bool kpn_make_room(struct kpn_pacer *pacer, u64 seq);
+
+/** kpn_vacate() - kpn_make_room() of a slot that nearly always is free */
+static inline bool kpn_vacate(struct kpn_pacer *pacer, u64 seq)
+{
+	return KPN_LIKELY(!kpn_ring_frame(&pacer->ring, seq)) || kpn_make_room(pacer, seq);
+}
+
+/** kpn_place_later() - @frame into the first free slot of its class in [from, to). Return: done */
+bool kpn_place_later(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 from, u64 to,
+		     const struct kpn_placement *placement);
+
+/** kpn_lock_seq_of() - first slot that is, or certainly will be, on the grid */
+static inline u64 kpn_lock_seq_of(const struct kpn_pacer *pacer)
+{
+	if (!pacer->phase_locked)
+		return 0;
+	if (pacer->align.lock_seq != KPN_SEQ_NEVER)
+		return pacer->align.lock_seq;
+	return pacer->ring.tail.seq + pacer->lock_slots_max;
+}
+
+/**
+ * kpn_slots_instead() - slots for a frame of class @tc that cannot have @target, by its late policy
+ */
+struct kpn_instead kpn_slots_instead(const struct kpn_pacer *pacer, u8 tc, u64 target,
+				     const struct kpn_placement *placement);
+
+#endif
