@@ -2,13 +2,17 @@
 /*
  * What a pacer is made of, and who does what to it:
  *
- *	pacer		made, started, polled, stopped
+ *	pacer		made, started, polled
+ *	stop		the end of a run
  *	reading		what a reading of the index says of the wire, and what is wrong with it
  *	index		an index taken, or taken back: it is further on than the wire can be
  *	doubt		what makes the wire less certain
  *	head		where the wire is, which slots can still be changed
  *	pacer_clock	the PHC: reading and setting it
- *	pacer_state	what a pacer reports of itself
+ *	replan		slots that belong to other instants since the clock changed
+ *	switch		another partition from a slot on
+ *	promises	what a configuration promises
+ *	report		what a pacer reports of itself
  *	post		slots handed to the NIC, and how long each shall be
  *	complete	what has left
  *	target		which slot a txtime means
@@ -236,49 +240,6 @@ static inline void kpn_spend(struct kpn_pacer *pacer)
 	if (pacer->frames_left)
 		pacer->frames_left--;
 }
-
-/** kpn_gap_slots() - distance of slots that may be trimmed */
-static inline u32 kpn_gap_slots(const struct kpn_pacer *pacer)
-{
-	if (pacer->config.trim == KPN_TRIM_ANY || !pacer->phase_locked)
-		return 1;
-	return pacer->table[0].partition->gap_slots;
-}
-
-/* ---- replan ---- */
-
-/**
- * kpn_plan_again() - slots from @from on belong to the instants the clock says now
- *
- * Frames beyond it get the slots their txtimes ask for, within the budget; in paper mode frames
- * keep their slots (B9).
- */
-void kpn_plan_again(struct kpn_pacer *pacer, u64 from, u64 cpu_ns);
-
-/** kpn_step() - kpn_plan_again() because the time of day changed */
-void kpn_step(struct kpn_pacer *pacer, u64 from, u64 cpu_ns);
-
-/* ---- reading ---- */
-
-/**
- * kpn_poll_slowly() - the rest of a poll whose reading is not plain; everything it can meet.
- * Return: of kpn_pacer_poll()
- */
-bool kpn_poll_slowly(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns, u32 index, u32 moved);
-
-/**
- * kpn_observe_slowly() - the same where the index is taken and only has to be observed: rates are
- * due, or it contradicts
- */
-bool kpn_observe_slowly(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns, u32 moved);
-
-/**
- * kpn_do_todo() - what an earlier call has left over, frames whose window has opened, best effort
- */
-void kpn_do_todo(struct kpn_pacer *pacer, u64 cpu_ns);
-
-/** kpn_lose() - the NIC is dead: stop at once */
-void kpn_lose(struct kpn_pacer *pacer, enum kpn_event event);
 
 /** kpn_slot_bytes_with() - length in bytes of a slot that differs from nominal by @delta_ps */
 static inline u32 kpn_slot_bytes_with(const struct kpn_pacer *pacer, s64 delta_ps)

@@ -25,4 +25,16 @@ static inline bool kpn_merge_reading(struct kpn_pacer *pacer, u64 before_ns, u64
 				       kpn_pace_ps(now_ns - before_ns, strip->pace_upper));
 }
 
+/**
+ * kpn_poll_slowly() - the rest of a poll whose reading is not plain; everything it can meet.
+ * Return: of kpn_pacer_poll()
+ */
+bool kpn_poll_slowly(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns, u32 index, u32 moved);
+
+/**
+ * kpn_observe_slowly() - the same where the index is taken and only has to be observed: rates are
+ * due, or it contradicts
+ */
+bool kpn_observe_slowly(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns, u32 moved);
+
 #endif

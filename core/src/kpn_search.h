@@ -53,6 +53,13 @@ u64 kpn_find_free(const struct kpn_pacer *pacer, u8 tc, u64 from, u64 to, bool y
 /** kpn_find_reserved() - first slot in [from, to) open to no class, or @to */
 u64 kpn_find_reserved(const struct kpn_pacer *pacer, u64 from, u64 to);
 
+/**
+ * kpn_index_of() - plane index of @net_slot
+ *
+ * After a step to the origin of time a slot can be before it: count back from there, not from 2^64.
+ */
+u32 kpn_index_of(const struct kpn_partition *partition, u64 net_slot);
+
 /** kpn_locate_tables() - the base or the head has changed: where the partitions are now */
 void kpn_locate_tables(struct kpn_pacer *pacer);
 

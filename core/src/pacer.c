@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The facade: a pacer is made, started, polled and stopped. kpn_pacer_state.h says who does the
- * rest.
+ * The facade: a pacer is made, started and polled. kpn_pacer_state.h says who does the rest.
  *
  *        completed        | posted: the NIC may send these            | next lap
  *   ----------------------+-------------+-----------------------------+-----------------
@@ -16,10 +15,12 @@
 #include "kpn_doubt.h"
 #include "kpn_head.h"
 #include "kpn_index.h"
-#include "kpn_insert.h"
 #include "kpn_post.h"
+#include "kpn_promises.h"
 #include "kpn_reading.h"
+#include "kpn_replan.h"
 #include "kpn_search.h"
+#include "kpn_stop.h"
 #include "kpn_target.h"
 
 enum {
@@ -271,50 +272,11 @@ void kpn_pacer_start(struct kpn_pacer *pacer, u64 since_ns)
 	kpn_renew_plain(pacer);
 }
 
-/*
- * What the halted NIC has sent for certain, by a last look at its index; what it had fetched beyond
- * that is in doubt.
- */
-void kpn_pacer_stop(struct kpn_pacer *pacer)
-{
-	struct kpn_ring *ring = &pacer->ring;
-	struct kpn_head head;
-	u32 index;
-	u32 moved;
-
-	if (!pacer->running)
-		return;
-	pacer->nic_ops.halt(pacer->nic);
-	pacer->running = false;
-	pacer->synchronised = false;
-	head = kpn_pacer_head(pacer, kpn_cpu_now(pacer));
-	index = pacer->nic_ops.read_index(pacer->nic);
-	moved = index - pacer->head_index + (index < pacer->head_index ? pacer->index_modulus : 0);
-	if (index < pacer->index_modulus && moved <= ring->tail.seq - ring->index_seq) {
-		kpn_take_index(pacer, moved, index, pacer->progress_ns);
-		kpn_take_trims(pacer, moved);
-		if (kpn_index_leaps(pacer, kpn_cpu_now(pacer), moved))
-			kpn_take_back(pacer, moved);
-	}
-	pacer->sent_seq = kpn_passed_seq(pacer);
-	pacer->doubt_seq = head.upper_seq + pacer->caps.prefetch_slots_max + 1;
-	/* Without a head that is believed, whatever was posted may have left. */
-	if (!head.valid || pacer->doubt_seq > ring->tail.seq)
-		pacer->doubt_seq = ring->tail.seq;
-	kpn_strip_invalidate(&pacer->strip);
-}
-
 static KPN_NOINLINE bool merge_trimmed(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns,
 				       u32 moved)
 {
 	kpn_take_trims(pacer, moved);
 	return kpn_merge_reading(pacer, before_ns, after_ns, kpn_index_bounds(pacer));
-}
-
-static KPN_NOINLINE bool poll_stopped(struct kpn_pacer *pacer)
-{
-	kpn_pacer_drain(pacer);
-	return kpn_has_news(pacer);
 }
 
 /*
@@ -330,7 +292,7 @@ bool kpn_pacer_poll(struct kpn_pacer *pacer)
 	bool merged;
 
 	if (KPN_UNLIKELY(!pacer->running))
-		return poll_stopped(pacer);
+		return kpn_poll_stopped(pacer);
 	before_ns = kpn_cpu_now(pacer);
 	index = pacer->nic_ops.read_index(pacer->nic);
 	after_ns = kpn_cpu_now(pacer);
@@ -356,19 +318,6 @@ bool kpn_pacer_poll(struct kpn_pacer *pacer)
 	}
 	kpn_advance_tail(pacer);
 	return kpn_has_news(pacer);
-}
-
-void kpn_do_todo(struct kpn_pacer *pacer, u64 cpu_ns)
-{
-	bool due = pacer->heap_due_seq != KPN_SEQ_NEVER &&
-		   (s64)(pacer->heap_due_seq - pacer->ring.head.seq) < (s64)pacer->ring.slots;
-
-	if (pacer->todo & KPN_TODO_SWITCH && pacer->ring.head.seq >= pacer->switch_seq)
-		kpn_switch_tables(pacer);
-	if (pacer->todo & KPN_TODO_PLAN)
-		kpn_plan_on(pacer, 0, cpu_ns - KPN_REPLAN_NS);
-	if (due || pacer->prebuffer.backlog || pacer->todo & KPN_TODO_REVIEW)
-		kpn_insert_due(pacer, cpu_ns);
 }
 
 u64 kpn_pacer_poll_interval_ns(struct kpn_pacer *pacer)

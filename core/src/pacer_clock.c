@@ -2,11 +2,9 @@
 /* The PHC of a pacer: what time it is where the wire is now, and setting it. */
 #include "kpn_clock_law.h"
 #include "kpn_head.h"
-#include "kpn_insert.h"
 #include "kpn_pacer_state.h"
 #include "kpn_post.h"
-#include "kpn_recall.h"
-#include "kpn_search.h"
+#include "kpn_replan.h"
 #include "kpn_target.h"
 
 static u64 position_now(const struct kpn_pacer *pacer, u64 cpu_ns)
@@ -63,111 +61,6 @@ struct kpn_time kpn_pacer_gettime(const struct kpn_pacer *pacer, u64 cpu_ns)
 	return kpn_law_at(&pacer->clock, position_ps);
 }
 
-/* A rate, either way, in parts per billion, rounded up. */
-static u32 ppb_of(s64 scaled_ppm)
-{
-	u64 magnitude = scaled_ppm < 0 ? 0 - (u64)scaled_ppm : (u64)scaled_ppm;
-
-	return (u32)(magnitude * 1000 >> 16) + 1;
-}
-
-void kpn_plan_again(struct kpn_pacer *pacer, u64 from, u64 cpu_ns)
-{
-	if (pacer->phase_locked) {
-		u64 start_ps = kpn_ring_at(&pacer->ring, from).ps;
-
-		if (kpn_align_choose_base(&pacer->align, &pacer->clock, from, start_ps)) {
-			pacer->step_seq = from;
-			pacer->floor_seq = from;
-			if (pacer->config.trim == KPN_TRIM_RESERVED)
-				pacer->todo |= KPN_TODO_TABLE;
-			kpn_place_switch(pacer, from);
-			kpn_locate_tables(pacer);
-			kpn_recall_yielding(pacer, ~0u, from, &pacer->stats.recalled);
-			kpn_review_from(pacer, from);
-		}
-		kpn_align_unlock(&pacer->align);
-		kpn_plan_from(pacer, from);
-		kpn_plan_on(pacer, from, cpu_ns);
-	} else {
-		/* frames keep their slots (B9), which are of other instants now */
-		pacer->step_seq = pacer->ring.head.seq + pacer->ring.slots;
-	}
-	kpn_insert_rekey(pacer);
-	kpn_insert_due(pacer, cpu_ns);
-}
-
-void kpn_step(struct kpn_pacer *pacer, u64 from, u64 cpu_ns)
-{
-	pacer->stats.steps++;
-	kpn_plan_again(pacer, from, cpu_ns);
-	kpn_emit(pacer, KPN_EVENT_STEP);
-}
-
-static bool beyond(const struct kpn_pacer *pacer, u64 seq, u64 bound_ps)
-{
-	return kpn_align_beyond(&pacer->align, &pacer->clock, seq,
-				kpn_ring_at(&pacer->ring, seq).ps, bound_ps);
-}
-
-/*
- * From slot @first on lengths are of a new rate, which differs by @change_ppb. *@change_ppb becomes
- * the greatest change that slots from @wire_seq on have seen. Return: false if they have seen too
- * many.
- */
-static bool note_turn(struct kpn_pacer *pacer, u64 wire_seq, u64 first, u32 *change_ppb)
-{
-	u64 *room = NULL;
-	u32 i;
-
-	for (i = 0; i < KPN_TURNS; i++) {
-		if (pacer->turn_seq[i] <= wire_seq)
-			room = &pacer->turn_seq[i];
-		else if (*change_ppb < pacer->turn_ppb)
-			*change_ppb = pacer->turn_ppb;
-	}
-	pacer->turn_ppb = *change_ppb;
-	if (!room)
-		return false;
-	*room = first;
-	return true;
-}
-
-/*
- * Slots between where the rate changed and the first that can still be planned anew go off the grid
- * by what kpn_pacer_bounds() has in it for the largest change they have seen, if that is not
- * further than usual: after a late poll, with a wide strip, or soon after other changes it is. They
- * are furthest off where the rate of their lengths turns. Where half a slot is less than the bound,
- * a slot further off is its neighbour.
- */
-static bool leaves_grid(struct kpn_pacer *pacer, s64 before_ppm, u64 first, u64 cpu_ns)
-{
-	const struct kpn_ring *ring = &pacer->ring;
-	struct kpn_head head = kpn_pacer_head(pacer, cpu_ns);
-	u32 rate_ppb = ppb_of(pacer->clock.scaled_ppm);
-	u32 change_ppb = ppb_of(pacer->clock.scaled_ppm - before_ppm);
-	u64 wire_seq = ring->head.seq;
-	u64 bound_ps;
-	u32 i;
-
-	if (head.valid)
-		wire_seq = kpn_ring_seq_at(ring, head.wire.lower_ps).seq;
-	if (!note_turn(pacer, wire_seq, first, &change_ppb) || !head.valid)
-		return true;
-	if (rate_ppb < ppb_of(before_ppm))
-		rate_ppb = ppb_of(before_ppm);
-	bound_ps = kpn_pacer_bounds(pacer, rate_ppb, change_ppb).boundary_error_ps;
-	if (bound_ps > pacer->slot_ps / 2)
-		bound_ps = pacer->slot_ps / 2;
-	for (i = 0; i < KPN_TURNS; i++) {
-		u64 seq = pacer->turn_seq[i];
-
-		if (seq > wire_seq && seq <= ring->tail.seq && beyond(pacer, seq, bound_ps))
-			return true;
-	}
-	return beyond(pacer, wire_seq, bound_ps);
-}
-
 int kpn_pacer_adjfine(struct kpn_pacer *pacer, s64 scaled_ppm)
 {
 	u64 cpu_ns = kpn_cpu_now(pacer);
@@ -187,7 +80,7 @@ int kpn_pacer_adjfine(struct kpn_pacer *pacer, s64 scaled_ppm)
 	if (!pacer->running)
 		return 0;
 	first = kpn_first_changeable(pacer, cpu_ns);
-	if (pacer->phase_locked && leaves_grid(pacer, before_ppm, first, cpu_ns)) {
+	if (pacer->phase_locked && kpn_leaves_grid(pacer, before_ppm, first, cpu_ns)) {
 		u64 base = pacer->align.base;
 
 		/* by more than half a slot, perhaps: then another one is nearer */

@@ -11,18 +11,13 @@
 #include "kpn_post.h"
 #include "kpn_reading.h"
 #include "kpn_recall.h"
+#include "kpn_replan.h"
 #include "kpn_search.h"
+#include "kpn_stop.h"
 #include "kpn_target.h"
 
 /* Positions are compared modulo 2^64: what is further back than this is kept at this distance. */
 #define AGE_PS_MAX (1ull << 60)
-
-void kpn_lose(struct kpn_pacer *pacer, enum kpn_event event)
-{
-	kpn_pacer_stop(pacer);
-	pacer->stats.losses++;
-	kpn_emit(pacer, event);
-}
 
 /*
  * The time at @cpu_ns by a strip that nothing has contradicted; the wire cannot be past what was

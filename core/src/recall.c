@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * Frames taken back out of the ring: best effort that makes room, frames whose slots are not theirs
- * any more because the clock stepped or the partition changed, and all of them when the pacer
- * stops. However many there are, one call takes so many only; the nearest first, because they are
- * the next to leave.
+ * any more because the clock stepped or the partition changed. However many there are, one call
+ * takes so many only; the nearest first, because they are the next to leave.
  */
-#include "kpn_complete.h"
 #include "kpn_head.h"
 #include "kpn_place.h"
 #include "kpn_recall.h"
@@ -162,58 +160,4 @@ void kpn_review(struct kpn_pacer *pacer, u64 cpu_ns)
 	}
 	if (pacer->review_seq >= pacer->review_end)
 		pacer->todo &= ~(u32)KPN_TODO_REVIEW;
-}
-
-/*
- * The frame behind @place in a ring that was halted: fetched it may have left, otherwise it has
- * not.
- */
-static void end_halted(struct kpn_pacer *pacer, const struct kpn_cursor *place)
-{
-	struct kpn_frame *frame = kpn_ring_release(&pacer->ring, place->desc);
-
-	if (place->seq >= pacer->doubt_seq) {
-		kpn_end_frame(pacer, frame, KPN_VERDICT_FLUSHED);
-		return;
-	}
-	kpn_end_frame(pacer, frame, KPN_VERDICT_IN_DOUBT);
-	frame->start = kpn_clock_at(&pacer->clock, place->ps + pacer->sfd_ps);
-}
-
-static u32 drain_ring(struct kpn_pacer *pacer, u32 left)
-{
-	struct kpn_ring *ring = &pacer->ring;
-	u64 end = ring->head.seq + ring->slots;
-	u64 at = kpn_ring_next(ring, &ring->claimed, ring->head.seq, end);
-	struct kpn_cursor place = ring->head;
-
-	for (; at < end && left; left--) {
-		kpn_ring_move(ring, &place, at);
-		end_halted(pacer, &place);
-		at = kpn_ring_next(ring, &ring->claimed, at, end);
-	}
-	return left;
-}
-
-bool kpn_pacer_drain(struct kpn_pacer *pacer)
-{
-	struct kpn_prebuffer *prebuffer = &pacer->prebuffer;
-	u32 left = pacer->config.budget_frames;
-	u8 queue;
-
-	KPN_ASSERT(!pacer->running);
-	if (pacer->ring.head.seq < pacer->sent_seq) {
-		kpn_complete_touched(pacer, pacer->sent_seq);
-		return true;
-	}
-	left = drain_ring(pacer, left);
-	for (; prebuffer->heap_count && left; left--)
-		kpn_end_frame(pacer, kpn_prebuffer_take_earliest(prebuffer), KPN_VERDICT_FLUSHED);
-	for (queue = 0; queue < KPN_QUEUE_COUNT; queue++) {
-		for (; prebuffer->backlog >> queue & 1 && left; left--)
-			kpn_end_frame(pacer, kpn_prebuffer_take_first(prebuffer, queue),
-				      KPN_VERDICT_FLUSHED);
-	}
-	kpn_insert_rekey(pacer);
-	return pacer->pending;
 }

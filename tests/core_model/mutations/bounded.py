@@ -72,14 +72,14 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a table still to come gives way too late",
-        "search.c",
+        "switch.c",
         "	if (pacer->table[1].partition && pacer->switch_seq < first)\n",
         "	if (pacer->table[1].partition && pacer->switch_seq < pacer->ring.head.seq)\n",
         ("vectors of hazards",),
     ),
     Mutation(
         "frames of a table that has given way",
-        "search.c",
+        "switch.c",
         "	if (changed > pacer->switch_seq)\n",
         "	if (changed != pacer->switch_seq)\n",
         ("vectors of hazards",),
@@ -129,14 +129,14 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "stopped without halting the NIC",
-        "pacer.c",
+        "stop.c",
         "	pacer->nic_ops.halt(pacer->nic);\n",
         "",
         ("restarts",),
     ),
     Mutation(
         "last fetched frame not in doubt",
-        "pacer.c",
+        "stop.c",
         "head.upper_seq + pacer->caps.prefetch_slots_max + 1;\n	/* Without",
         "head.upper_seq + pacer->caps.prefetch_slots_max;\n	/* Without",
         ("vectors of hazards",),

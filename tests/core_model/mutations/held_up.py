@@ -74,8 +74,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "polled while stopped",
         "pacer.c",
-        "	if (KPN_UNLIKELY(!pacer->running))\n		return poll_stopped(pacer);\n",
-        "	(void)poll_stopped;\n",
+        "	if (KPN_UNLIKELY(!pacer->running))\n		return kpn_poll_stopped(pacer);\n",
+        "",
         ("restarts",),
     ),
     Mutation(
@@ -102,14 +102,14 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "head of a stopped pacer believed",
-        "pacer.c",
+        "stop.c",
         "	kpn_strip_invalidate(&pacer->strip);\n",
         "",
         ("restarts",),
     ),
     Mutation(
         "frames in FIFOs survive the stop",
-        "recall.c",
+        "stop.c",
         "for (; prebuffer->backlog >> queue & 1 && left; left--)",
         "for (; false; left--)",
         ("restarts",),

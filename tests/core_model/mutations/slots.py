@@ -131,7 +131,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "grid believed reached after a step",
-        "pacer_clock.c",
+        "replan.c",
         "		kpn_align_unlock(&pacer->align);\n		kpn_plan_from(pacer, from);\n",
         "		kpn_plan_from(pacer, from);\n",
         ("mixed stream", "unlocked", "steps"),
@@ -232,7 +232,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "frames in paper mode are on time, wherever a step or a stall has left their slots",
-        "pacer_clock.c",
+        "replan.c",
         "		pacer->step_seq = pacer->ring.head.seq + pacer->ring.slots;\n",
         "",
         ("vectors of pacer",),

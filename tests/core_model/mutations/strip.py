@@ -166,7 +166,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     # ---- steps and ends ----
     Mutation(
         "no recall on a step",
-        "pacer_clock.c",
+        "replan.c",
         "			kpn_review_from(pacer, from);\n",
         "",
         ("vectors of recovery",),
@@ -215,7 +215,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "partition not moved by a step",
-        "pacer_clock.c",
+        "replan.c",
         "			kpn_locate_tables(pacer);\n",
         "",
         ("mixed stream",),

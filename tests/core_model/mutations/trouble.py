@@ -107,7 +107,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a rate while the head is not believed keeps the grid",
-        "pacer_clock.c",
+        "replan.c",
         " || !head.valid)\n		return true;\n	if (rate_ppb",
         ")\n		return true;\n	if (!head.valid)\n		return false;\n	if (rate_ppb",
         ("vectors of rates",),
@@ -121,7 +121,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "the distance of reserved slots does not count for the rate",
-        "pacer_state.c",
+        "promises.c",
         "pacer->config.trim == KPN_TRIM_ANY ? 1 : pacer->gap_slots_max",
         "1",
         ("vectors of rates",),
@@ -135,7 +135,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a staircase changes its rate now",
-        "pacer_state.c",
+        "promises.c",
         "	if (pacer->config.clock_read == KPN_CLOCK_COUNTER)\n",
         "	if (false)\n",
         ("vectors of rates",),
@@ -171,14 +171,14 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a rate after a late poll keeps the grid",
-        "pacer_clock.c",
+        "replan.c",
         "	if (bound_ps > pacer->slot_ps / 2)\n		bound_ps = pacer->slot_ps / 2;\n	for",
         "	bound_ps = 1000000000000;\n	for",
         ("vectors of rates",),
     ),
     Mutation(
         "the greatest rate takes a trim for as long as its bytes",
-        "pacer_state.c",
+        "promises.c",
         "kpn_div_u64((least_ps - rounded_ps) * 1000000000, gap_ps + least_ps)",
         "kpn_div_u64((least_ps - rounded_ps) * 1000000000, gap_ps)",
         ("vectors of rates",),
@@ -305,7 +305,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "clock error in time of the wire",
-        "pacer_state.c",
+        "report.c",
         "	if (clock->scaled_ppm <= 0)",
         "	if (clock)",
         ("vectors of told",),
@@ -326,21 +326,21 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "rate changes between the first and the last not looked at",
-        "pacer_clock.c",
+        "replan.c",
         "		if (seq > wire_seq && seq <= ring->tail.seq && beyond(",
         "		if (seq == first && beyond(",
         ("vectors of told",),
     ),
     Mutation(
         "any number of rate changes",
-        "pacer_clock.c",
+        "replan.c",
         "	if (!room)\n		return false;\n",
         "	if (!room)\n		return true;\n",
         ("vectors of told",),
     ),
     Mutation(
         "a promise of more than half a slot",
-        "pacer_clock.c",
+        "replan.c",
         "	if (bound_ps > pacer->slot_ps / 2)\n		bound_ps = pacer->slot_ps / 2;\n",
         "",
         ("vectors of told",),
@@ -383,7 +383,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a switch between trims",
-        "search.c",
+        "switch.c",
         "		    pacer->gap_slots_max)\n		return -KPN_ERANGE;\n",
         "		    2 * pacer->gap_slots_max)\n		return -KPN_ERANGE;\n",
         ("vectors of told",),
@@ -425,7 +425,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a wrong reading is believed at a stop",
-        "pacer.c",
+        "stop.c",
         "		if (kpn_index_leaps(pacer, kpn_cpu_now(pacer), moved))\n",
         "		if (false)\n",
         ("vectors of lasting",),

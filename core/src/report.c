@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * What a pacer reports of itself: state, counters, rates, bounds and limits. Nothing here changes
- * what is sent.
+ * What a pacer reports of itself: state, counters, rate and limits. Nothing here changes what is
+ * sent.
  */
 #include "keepon/pacer.h"
 
@@ -71,53 +71,6 @@ u64 kpn_pacer_steady_ps(const struct kpn_pacer *pacer)
 const struct kpn_clock *kpn_pacer_clock(const struct kpn_pacer *pacer)
 {
 	return &pacer->clock;
-}
-
-struct kpn_bounds kpn_pacer_bounds(const struct kpn_pacer *pacer, u32 rate_ppb, u32 rate_change_ppb)
-{
-	/*
-	 * The strip is at most a slot wide, plus the lag of the index, a restart, and what the
-	 * rates may differ by over the longest time between polls.
-	 */
-	u64 lag_ps = 1000ull * (u64)(pacer->caps.index_to_wire_ns_max -
-				     (s64)pacer->caps.index_to_wire_ns_min) +
-		     pacer->poll_ns * 2 + 1000ull * pacer->caps.restart_ns_max +
-		     1000ull * (KPN_REPLAN_NS + pacer->caps.store_ns_max);
-	u32 unalterable;
-
-	/* a staircase changes its rate at the head, which is as old as the last poll */
-	if (pacer->config.clock_read == KPN_CLOCK_COUNTER)
-		lag_ps += 1000ull * (pacer->poll_ns + pacer->dither_ns) + pacer->slot_ps;
-	unalterable =
-		pacer->caps.prefetch_slots_max + 4 + (u32)kpn_div_u64(lag_ps, pacer->slot_ps_min);
-	return kpn_align_bounds(&pacer->align, unalterable, kpn_gap_slots(pacer), rate_ppb,
-				rate_change_ppb);
-}
-
-/*
- * Until the next slot that may be trimmed the grid drifts by rate x distance, which that trim must
- * undo; a trim is shorter itself by the rate.
- */
-u32 kpn_pacer_rate_ppb_max(const struct kpn_pacer *pacer)
-{
-	const struct kpn_align *align = &pacer->align;
-	u64 least_ps = align->down_ps < align->up_ps ? align->down_ps : align->up_ps;
-	u64 gap_slots = pacer->config.trim == KPN_TRIM_ANY ? 1 : pacer->gap_slots_max;
-	u64 gap_ps = pacer->slot_ps * gap_slots;
-	u64 rounded_ps = ((gap_ps + least_ps) >> 32) + 4; /* what kpn_align_bounds() rounds up by */
-	u64 most_ppb;
-
-	if (!pacer->phase_locked)
-		return KPN_ADJ_PPB_MAX;
-	if (least_ps <= rounded_ps)
-		return 0;
-	most_ppb = kpn_div_u64((least_ps - rounded_ps) * 1000000000, gap_ps + least_ps);
-	return most_ppb < KPN_ADJ_PPB_MAX ? (u32)most_ppb : KPN_ADJ_PPB_MAX;
-}
-
-s64 kpn_pacer_scaled_ppm_max(const struct kpn_pacer *pacer)
-{
-	return (s64)kpn_div_u64((u64)kpn_pacer_rate_ppb_max(pacer) * 65536, 1000);
 }
 
 /*
