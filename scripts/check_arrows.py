@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Include arrows: {core, nicmodel} <- {kernel, sim}; clock and ring of the core do not know each
-other.
+other; a room of the core knows those on lower floors.
 
 Every #include of a project header is resolved to a file; each folder has a list of zones it may
 include. The system headers of the freestanding folders are listed too. Prints one line for each
@@ -79,6 +79,23 @@ RULES: dict[str, tuple[set[str], set[str] | None]] = {
         None,
     ),
 }
+# Rooms of core/src by floor, the lowest first; a room is NAME.c and kpn_NAME.h. Its files may
+# include the headers of lower floors and their own: so no file knows one that knows it.
+FLOORS = (
+    "caps credit frame inline math partition prebuffer runs stats wire",
+    "check clock_law defaults gcl guard observe pacer_state ring",
+    "clock config_polls head rx search",
+    "align config doubt index report",
+    "place post promises target",
+    "complete recall",
+    "fallback stop",
+    "waiting",
+    "insert",
+    "replan switch",
+    "pacer_clock reading",
+    "dual pacer",
+)
+ROOM_FLOORS = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms.split()}
 # Rooms of the core that must not reach each other, not even through a third header.
 STRANGERS = (("clock", "ring"), ("ring", "clock"))
 
@@ -126,6 +143,30 @@ def check_file(source: Path) -> list[str]:
     return problems
 
 
+def room_of(path: str) -> str:
+    return Path(path).stem.removeprefix("kpn_")
+
+
+def check_floors(source: Path) -> list[str]:
+    """What a file of core/src includes of rooms that are not on a lower floor."""
+    path = source.relative_to(ROOT).as_posix()
+    room = room_of(path)
+    floor = ROOM_FLOORS.get(room)
+    if floor is None:
+        return [f"{path}: room {room} is on no floor; add it to FLOORS in scripts/check_arrows.py"]
+    problems = []
+    for _, target, _ in includes(source):
+        if not target or not within(target, "core/src") or room_of(target) == room:
+            continue
+        other = ROOM_FLOORS.get(room_of(target))
+        if other is not None and other >= floor:
+            problems.append(
+                f"{path}: room {room}, on floor {floor}, must not include {target}, on floor"
+                f" {other}: rooms know lower floors only (FLOORS in scripts/check_arrows.py)"
+            )
+    return problems
+
+
 def reached(room: str) -> set[str]:
     """All core files a room's header and source include, directly or through others."""
     todo = [
@@ -151,6 +192,12 @@ def main() -> int:
         if path.suffix in SUFFIXES
     ]
     problems = [problem for source in sources for problem in check_file(source)]
+    in_core = [source for source in sources if source.is_relative_to(ROOT / "core/src")]
+    problems += [problem for source in in_core for problem in check_floors(source)]
+    for room in sorted(set(ROOM_FLOORS) - {room_of(source.name) for source in in_core}):
+        problems.append(
+            f"core/src: there is no room {room}, which FLOORS in scripts/check_arrows.py lists"
+        )
     for room, stranger in STRANGERS:
         if f"core/include/keepon/{stranger}.h" in reached(room):
             problems.append(f"core room {room} reaches {stranger}.h; they must not know each other")
