@@ -31,7 +31,7 @@ CASES: list[tuple[str, dict[str, str], str]] = [
     ("duplicate link", {'["b", "br1"]': '["br1", "a"]'}, r"`link\[1\].ends` .*already linked"),
     ("negative time", {"1_000_000": "-1"}, r"`stream\[0\].period_ns` .*= -1: must be between 1000 and 10000000000"),
     ("negative warm-up", {"warmup_s = 0.0": "warmup_s = -1.0"}, r"`warmup_s` = -1.0: must be between 0 and 3600"),
-    ("wrong type", {"= 200": '= "200"'}, r'= "200": must be a whole number, between 64 and 1522; .*64 to 1522 bytes'),
+    ("wrong type", {"= 200": '= "200"'}, r'= "200": must be a whole number, between 64 and 9018; .*64 to 9018 bytes'),
     ("fraction", {"= 200": "= 200.5"}, r"= 200.5: must be a whole number"),
     ("truth value", {"= 200": "= true"}, r"= true: must be a whole number"),
     ("table expected", {"warmup_s = 0.0": "defaults = 3"}, r"`defaults` = 3: must be a table"),

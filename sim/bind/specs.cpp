@@ -78,7 +78,7 @@ NicSpec ReadNic(SpecReader reader)
 	spec.reserved_slots = u32("reserved_slots", 0, 4096, spec.reserved_slots);
 	spec.placeholder_bytes_min =
 		u32("placeholder_bytes_min", 18, 1522, spec.placeholder_bytes_min);
-	spec.frame_bytes_max = u32("frame_bytes_max", 64, 9216, spec.frame_bytes_max);
+	spec.frame_bytes_max = u32("frame_bytes_max", 64, kFrameBytesMax, spec.frame_bytes_max);
 	spec.ring_slots = u32("ring_slots", 1, 65536, spec.ring_slots);
 	spec.queue_frames = u32("queue_frames", 0, 1'000'000, spec.queue_frames);
 	spec.coalesce_ns = reader.Integer("coalesce_ns", 0, kNsPerS, spec.coalesce_ns);
@@ -412,7 +412,8 @@ StreamSpec ReadStream(nb::dict dict)
 	spec.offset_ns = reader.Integer("offset_ns", 0, INT64_MAX, 0);
 	spec.turns_ns = reader.Integers("turns_ns", 0, INT64_MAX, kTurnsMax);
 	spec.start_ns = reader.Integer("start_ns", 0, 1'000'000 * kNsPerS, spec.start_ns);
-	spec.frame_bytes = static_cast<std::uint32_t>(reader.Integer("frame_bytes", 64, 1522));
+	spec.frame_bytes =
+		static_cast<std::uint32_t>(reader.Integer("frame_bytes", 64, kFrameBytesMax));
 	spec.tc = static_cast<int>(reader.Integer("tc", 0, KPN_CLASS_COUNT - 1, 0));
 	spec.queue = static_cast<int>(reader.Integer("queue", 0, 7, 7));
 	spec.advance_ns = reader.Integer("advance_ns", 0, 1000 * kNsPerS, spec.advance_ns);
@@ -434,7 +435,7 @@ LoadSpec ReadLoad(nb::dict dict)
 	spec.congestion = reader.Text("congestion", spec.congestion);
 	spec.rate_bps = reader.Integer("rate_bps", 0, 100'000'000'000, 0);
 	spec.frame_bytes = static_cast<std::uint32_t>(
-		reader.Integer("frame_bytes", 64, 1522, spec.frame_bytes));
+		reader.Integer("frame_bytes", 64, kFrameBytesMax, spec.frame_bytes));
 	spec.window_frames = static_cast<std::uint32_t>(
 		reader.Integer("window_frames", 1, 65536, spec.window_frames));
 	spec.start_ns = reader.Integer("start_ns", 0, 1'000'000 * kNsPerS, spec.start_ns);

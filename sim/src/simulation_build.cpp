@@ -289,9 +289,9 @@ void Simulation::CheckTalker(const std::string &what, NodeId talker,
 		throw ValueError(what + ": talker " + Quoted(node.name) + " is no station");
 	if (!node.station)
 		throw ValueError(what + ": talker " + Quoted(node.name) + " has no link");
-	if (frame_bytes < KPN_FRAME_BYTES_MIN || frame_bytes > KPN_FRAME_BYTES_MAX)
+	if (frame_bytes < KPN_FRAME_BYTES_MIN || frame_bytes > kFrameBytesMax)
 		throw ValueError(what + ": frame_bytes = " + std::to_string(frame_bytes) +
-				 " is not within 64 to 1522");
+				 " is not within 64 to " + std::to_string(kFrameBytesMax));
 }
 
 void Simulation::Route(FlowId flow, const std::vector<NodeId> &route, NodeId listener)
@@ -316,6 +316,7 @@ FlowId Simulation::NewFlow(Flow flow, int queue)
 {
 	const auto id = static_cast<FlowId>(world_.flows.size());
 	flow.header = HeaderOfFlow(id, queue);
+	nodes_[flow.talker].station->FitFrames(flow.frame_bytes);
 	world_.flows.push_back(std::move(flow));
 	return id;
 }

@@ -17,7 +17,7 @@ Station::Station(World &world, NodeId node, std::string name, const StationSpec 
 			  Rng(world.seed, name_, "cpu oscillator")),
 	  system_clock_(world.epoch_ns, sync_.free_running, cpu_oscillator_),
 	  stages_(world.seed, name_, spec_), cpu_(world.events, world.now, spec.cpu.cores),
-	  pool_(KPN_FRAME_BYTES_MAX), unknown_place_(world.Place(name_ + " unknown destination"))
+	  unknown_place_(world.Place(name_ + " unknown destination"))
 {
 	for (std::uint32_t i = 0; i < spec.cpu.cores; i++)
 		stalls_.emplace_back(cpu_, CpuPriority::kHardIrq);

@@ -118,7 +118,7 @@ STREAMS = [
     ({"offset_ns": 5, "turns_ns": [5, 2_000_000]}, "turns_ns"),
     ({"offset_ns": 5, "turns_ns": [5, -1]}, "turns_ns"),
     ({"frame_bytes": 63}, "frame_bytes"),
-    ({"frame_bytes": 1523}, "frame_bytes"),
+    ({"frame_bytes": 9_019}, "frame_bytes"),
     ({"tc": 16}, "tc"),
     ({"queue": 8}, "queue"),
     ({"advance_ns": 10_000_001}, "advance_ns"),

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from keepon.export import shell
 from keepon.export.exported import Exported, Planned, Port, gated_ports, port_name
-from keepon.export.stations import first_frames_note, mtu_note, script
+from keepon.export.stations import first_frames_note, long_frames_note, mtu_note, script
 from keepon.linux import ptpconfig
 from keepon.linux.apply import steps
 from keepon.linux.apply.steps import Need, Step
@@ -153,7 +153,7 @@ def _bridges(planned: Planned) -> Iterator[tuple[str, str]]:
 
 
 def _notes(planned: Planned, machine: Machine) -> Iterator[str]:
-    for note in (mtu_note(machine), first_frames_note(machine)):
+    for note in (mtu_note(machine), long_frames_note(machine), first_frames_note(machine)):
         if note is not None:
             yield note
     for port in gated_ports(planned):

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from keepon.export import shell
 from keepon.linux.apply import steps
-from keepon.linux.station import Machine, setup, stream_lines
+from keepon.linux.station import FCS_BYTES, HEADER_BYTES, Machine, setup, stream_lines
 from keepon.linux.taken import IPV4_MTU_MIN, IPV6_MTU_MIN
-from keepon.model.scenario import Station
+from keepon.model.scenario import Load, Station, Stream
+from keepon.model.wire import FRAME_BYTES_MAX
 
 
 def mtu_note(machine: Machine) -> str | None:
@@ -26,6 +27,24 @@ def mtu_note(machine: Machine) -> str | None:
     return (
         f"{machine.keepon_name} comes up with an MTU of what its slots carry, too small for"
         f" {without}: {told}; longer slot_bytes in the scenario raise it"
+    )
+
+
+def long_frames_note(machine: Machine) -> str | None:
+    """What frames need that are longer than those of Ethernet's own MTU."""
+    mtus = dict[str, int]()
+    flows: list[Stream | Load] = [*machine.scenario.stream, *machine.scenario.load]
+    for flow in flows:
+        listeners = flow.listeners if isinstance(flow, Stream) else [flow.listener]
+        for name in (flow.talker, *listeners) if flow.frame_bytes > FRAME_BYTES_MAX else ():
+            mtu = flow.frame_bytes - HEADER_BYTES - FCS_BYTES
+            mtus[name] = max(mtu, mtus.get(name, 0))
+    if not mtus:
+        return None
+    told = ", ".join(f"{name} {mtu}" for name, mtu in mtus.items())
+    return (
+        f"frames above {FRAME_BYTES_MAX} bytes need jumbo frames in every switch on their way, and"
+        f" an MTU (ip link set ... mtu) at their stations, which the scripts leave alone: {told}"
     )
 
 

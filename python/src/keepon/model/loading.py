@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from keepon.errors import ConfigError, one_line
-from keepon.model import faultchecks, launchtime, lines, ptpgates
+from keepon.model import faultchecks, framelengths, launchtime, lines, ptpgates
 from keepon.model.hosts import HOSTS, check_stages
 from keepon.model.qdiscs import scenarios as qdiscs
 from keepon.model.scenario import SCENARIO_SCHEMA, Scenario
@@ -695,6 +695,7 @@ def check(scenario: Scenario, source: str) -> None:
                 load.listener,
                 f'is not connected to talker "{load.talker}"; add a [[link]]',
             )
+    framelengths.check(scenario, source)
     ptpgates.check(scenario, source)
     qdiscs.check(scenario, source)
     _faults(source, scenario, neighbours)

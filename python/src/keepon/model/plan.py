@@ -18,7 +18,15 @@ from pydantic.config import JsonDict
 from typing_extensions import TypedDict
 
 from keepon.model import documents
-from keepon.model.typed import CLOSED, AtLeastOne, FrameBytes, NodeName, NotNegative, together
+from keepon.model.typed import (
+    CLOSED,
+    AtLeastOne,
+    FrameBytes,
+    NodeName,
+    NotNegative,
+    WireFrameBytes,
+    together,
+)
 
 PLAN_SCHEMA: Final = "keepon.plan/1"
 
@@ -235,7 +243,7 @@ class PlannedStream(TypedDict):
     """how early a frame can leave its talker, negative"""
     release_late_ps: Instant
     """how late"""
-    frame_bytes_on_wire: FrameBytes
+    frame_bytes_on_wire: WireFrameBytes
     """length with padding, FCS included"""
     padding_ps: NotRequired[NotNegative]
     """by how much earlier a frame can come if its driver does not pad it to the slot, at most;

@@ -89,9 +89,10 @@ class Stream(Table):
     """Time in ns from one frame to the next; with driver keepon in mode "phase-locked" a multiple
     of the slot time."""
     frame_bytes: Annotated[
-        int, Whole(64, 1522, remedy="an Ethernet frame with FCS has 64 to 1522 bytes")
+        int, Whole(64, 9018, remedy="an Ethernet frame with FCS has 64 to 9018 bytes")
     ]
-    """Length with FCS. Driver keepon pads to the slot, and a slot must hold it."""
+    """Length with FCS. Driver keepon pads to the slot, and a slot must hold it; 1522 at most from
+    or to a station with that driver."""
     tc: Annotated[int, Whole(0, 15)] = 0
     """Traffic class at the talker; with driver keepon one of `station.keepon.classes`."""
     priority: Annotated[int, Whole(0, 7)] = 5
@@ -143,8 +144,9 @@ class Load(Table):
     rate_bps: Annotated[int, Whole(1_000, 100_000_000_000)] = 100_000_000
     """Bits a second of the frames with FCS, preamble and gap not counted. Not used for "tcp", and
     by the simulator not for "saturate"."""
-    frame_bytes: Annotated[int, Whole(64, 1522)] = 1518
-    """Length with FCS; slots that the plan chooses hold it. With "tcp" in the simulator above 70, a
+    frame_bytes: Annotated[int, Whole(64, 9018)] = 1518
+    """Length with FCS; slots that the plan chooses hold it, and from or to a station with driver
+    keepon it is 1522 at most. With "tcp" in the simulator above 70, a
     segment's headers; in targets vm and host TCP chooses."""
     start_ns: Annotated[int, Whole(0, 1_000_000_000_000)] = START_NS
     """When it begins, in ns from the start of the run. Target sim only."""

@@ -35,4 +35,5 @@ NodeName = Annotated[str, Field(pattern=NAME_PATTERN)]
 NotNegative = Annotated[int, Field(ge=0)]
 AtLeastOne = Annotated[int, Field(ge=1)]
 FrameBytes = Annotated[int, Field(ge=64, le=1522)]
+WireFrameBytes = Annotated[int, Field(ge=64, le=9018)]
 """Length of a frame, FCS included."""

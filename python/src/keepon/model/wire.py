@@ -10,6 +10,8 @@ GAP_BYTES = 12
 OVERHEAD_BYTES = PREAMBLE_BYTES + GAP_BYTES
 FRAME_BYTES_MIN = 64
 FRAME_BYTES_MAX = 1522
+JUMBO_BYTES_MAX = 9018
+"""Of ordinary cards and switches: an MTU of 9000 bytes, header and FCS."""
 TAPRIO_BYTES_MIN = 60
 """For which an entry of Linux's taprio must last, FCS not counted (ETH_ZLEN in sch_taprio.c)."""
 PTP_MESSAGE_BYTES = {"gptp": 94, "ptp": 72}

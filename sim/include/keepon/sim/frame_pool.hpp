@@ -3,8 +3,10 @@
 // before.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <stdexcept>
 #include <vector>
 
 #include "keepon/sim/transmitter.hpp"
@@ -15,9 +17,14 @@ namespace keepon::sim
 class FramePool
 {
 public:
-	/// \param frame_bytes_max  longest frame of any flow
-	explicit FramePool(std::uint32_t frame_bytes_max) : stride_((frame_bytes_max + 15) / 8 * 8)
+	/// Of a flow that begins later: the pool holds its frames.
+	void Fit(std::uint32_t frame_bytes)
 	{
+		if (blocks_.empty())
+			stride_ = std::max<std::size_t>(stride_, (frame_bytes + 15) / 8 * 8);
+		else if (frame_bytes > stride_)
+			throw std::logic_error(
+				"a flow with longer frames came after the first frame");
 	}
 
 	TxFrame &Take()
@@ -74,7 +81,7 @@ private:
 		}
 	}
 
-	std::size_t stride_;
+	std::size_t stride_ = (KPN_FRAME_BYTES_MAX + 15) / 8 * 8;
 	std::vector<Block> blocks_;
 	std::vector<std::uint32_t> free_;
 };

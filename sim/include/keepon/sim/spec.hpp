@@ -22,6 +22,9 @@ namespace keepon::sim
 /// the index takes and how late a receive index is: all of them are chosen, and scenarios set them
 /// (station.nic), so these defaults serve the simulator's own tests only. Fields of the ring (prefetch, index, persistent, reserved) matter
 /// to `keepon`; the coalescing, ring_slots and queue_frames to `standard`; fetch to all.
+/// Of cards that ordinary drivers run: an MTU of 9000 bytes, header and FCS.
+inline constexpr std::uint32_t kFrameBytesMax = 9018;
+
 struct NicSpec {
 	std::uint32_t prefetch_slots = 2;
 	std::uint32_t fifo_bytes = 0;

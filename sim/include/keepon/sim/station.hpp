@@ -53,6 +53,8 @@ public:
 	void AddListener(FlowId flow, std::size_t listener);
 	/// Frames to \p header's address go to \p receiver.
 	void AddReceiver(const FrameHeader &header, Receiver &receiver);
+	/// Before the first frame: it sends some of \p frame_bytes.
+	void FitFrames(std::uint32_t frame_bytes) { pool_.Fit(frame_bytes); }
 	void Start();
 
 	bool OnlyCounts(const FrameHeader &header) override;

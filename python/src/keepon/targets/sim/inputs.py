@@ -21,6 +21,7 @@ class NicSpec(TypedDict):
     coalesce_frames: int
     rx_lag_ns_min: int
     rx_lag_ns_max: int
+    frame_bytes_max: int
 
 
 class KeeponSpec(TypedDict):

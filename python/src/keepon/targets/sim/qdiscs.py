@@ -7,7 +7,7 @@ from keepon.errors import ConfigError
 from keepon.model.qdiscs import stations
 from keepon.model.qdiscs.tree import CLASSES_MAX, Cbs, Etf, Guard, Mqprio, Qdisc, Taprio, Tree
 from keepon.model.scenario import Scenario, Station
-from keepon.model.wire import FRAME_BYTES_MAX
+from keepon.model.wire import JUMBO_BYTES_MAX
 from keepon.targets.sim.inputs import LeafSpec, QdiscSpec, TaprioSpec
 
 NIC_QUEUES = 8
@@ -96,7 +96,7 @@ def _leaf(qdisc: Qdisc | None, driver: str, reschedule: bool) -> LeafSpec:
             return {
                 "kind": "guard",
                 "rate_bps": qdisc.rate_bps,
-                "mtu_bytes": qdisc.mtu_bytes or FRAME_BYTES_MAX,
+                "mtu_bytes": qdisc.mtu_bytes or JUMBO_BYTES_MAX,
                 "fudge_ns": qdisc.fudge_ns,
                 "tolerance_ns": qdisc.tolerance_ns,
                 "limit_frames": qdisc.limit_frames,

@@ -62,7 +62,7 @@ def check_supported(scenario: Scenario) -> None:
         if load.kind == "tcp" and load.frame_bytes <= TCP_HEADER_BYTES:
             raise ConfigError(
                 f"key `load[{index}].frame_bytes` = {load.frame_bytes}: must be within"
-                f' {TCP_HEADER_BYTES + 1} to 1522 with kind "tcp", as the headers of a segment take'
+                f' {TCP_HEADER_BYTES + 1} to 9018 with kind "tcp", as the headers of a segment take'
                 f" {TCP_HEADER_BYTES}"
             )
     kinds = (

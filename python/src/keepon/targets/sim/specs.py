@@ -8,6 +8,7 @@ from __future__ import annotations
 from keepon.model.hosts import ETF_DELTA_NS, Sourced, chosen, etf_delta, etf_delta_ns, host_of
 from keepon.model.plan import Plan, PlannedStation
 from keepon.model.scenario import NicOptions, Scenario, Station
+from keepon.model.wire import FRAME_BYTES_MAX, JUMBO_BYTES_MAX
 from keepon.targets.sim import qdiscs, timesync
 from keepon.targets.sim.inputs import CpuSpec, KeeponSpec, NicSpec, StationSpec
 
@@ -61,6 +62,7 @@ def nic_spec(station: Station, driver: str) -> tuple[NicSpec, list[Sourced]]:
         "coalesce_frames": own.coalesce_frames,
         "rx_lag_ns_min": own.rx_lag_ns,
         "rx_lag_ns_max": own.rx_lag_ns,
+        "frame_bytes_max": FRAME_BYTES_MAX if driver == "keepon" else JUMBO_BYTES_MAX,
     }
     return spec, used
 

@@ -33,6 +33,7 @@ from keepon.model.result import (
 from keepon.model.scenario import START_NS, Scenario
 from keepon.model.tools import Listen, Talk
 from keepon.model.topology import Topology, check_single_ports
+from keepon.model.wire import FRAME_BYTES_MAX
 from keepon.targets import packets
 from keepon.targets.measured import measured_stream
 from keepon.targets.runs import Outcome, Progress, Run, result_document
@@ -73,6 +74,15 @@ def check_supported(scenario: Scenario) -> None:
             f" {DURATION_S_MAX:g} s for target vm; use --duration"
         )
     check_single_ports(scenario, "target vm")
+    flows = [(f"stream[{index}]", entry) for index, entry in enumerate(scenario.stream)] + [
+        (f"load[{index}]", entry) for index, entry in enumerate(scenario.load)
+    ]
+    for key, flow in flows:
+        if flow.frame_bytes > FRAME_BYTES_MAX:
+            raise ConfigError(
+                f"key `{key}.frame_bytes` = {flow.frame_bytes}: must be at most {FRAME_BYTES_MAX}"
+                " for target vm, whose NICs are those of keepon_hwsim; take target sim"
+            )
     if scenario.sync.mode not in ("ideal", "none"):
         raise ConfigError(
             f'key `sync.mode` = "{scenario.sync.mode}": must be "ideal" or "none" for target vm yet'
