@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import copy
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -161,6 +162,19 @@ def test_periods_no_slot_time_divides_are_refused() -> None:
         match=r"key `stream\[0\].period_ns` .* = 1000003: must be a multiple of a slot time",
     ):
         make_plan(scenario)
+
+
+@pytest.mark.parametrize("helps", [r"frames of at most (\d+) bytes", r"period_ns = (\d+), or slot"])
+def test_what_is_said_of_periods_that_no_slot_time_divides_helps(helps: str) -> None:
+    """1300 bytes each 1 ms: 12500 ns divide it, and are longer than a slot, in half bytes."""
+    long = {"frame_bytes = 200": "frame_bytes = 1300"}
+    with pytest.raises(
+        ConfigError, match=r"of those from 10624 to 12272 ns, in steps of a"
+    ) as told:
+        make_plan(small(**long))
+    value = re.findall(helps, str(told.value))[0]
+    changed = {"= 200": f"= {value}"} if "bytes" in helps else {**long, "1_000_000": value}
+    assert make_plan(small(**changed))["status"] == "feasible"
 
 
 def test_a_gate_list_by_hand_is_kept_and_waited_for() -> None:

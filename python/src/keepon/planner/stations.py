@@ -215,20 +215,47 @@ def _no_slot_long_enough(needs: Needs, largest: int) -> ConfigError:
 
 
 def _no_slot_time(needs: Needs, least_bytes: int) -> ConfigError:
-    """The first stream with which no slot time divides all periods of its station."""
-    shortest_ps = byte_time_ps(needs.rate_bps) * (least_bytes + OVERHEAD_BYTES)
-    common_ps = 0
-    for index, stream in needs.streams:
-        common_ps = math.gcd(common_ps, stream.period_ns * PS_PER_NS)
-        if not slots.candidates(common_ps, least_bytes, needs.rate_bps, _longest_slot_bytes(needs)):
-            return ConfigError(
-                f'key `stream[{index}].period_ns` (stream "{stream.id}") = {stream.period_ns}: must'
-                f" be a multiple of a slot time of at least {shortest_ps / PS_PER_NS:.15g} ns that"
-                f' divides all periods of station "{needs.name}" (common divisor'
-                f" {common_ps // PS_PER_NS} ns); choose such a period, or slot_bytes and mode"
-                ' "paper"'
-            )
-    raise AssertionError("some slot time fits")
+    """The first stream with which no slot time divides all periods of its station, and what would
+    fit.
+    """
+    longest, common_ps, before_ps = _longest_slot_bytes(needs), 0, 0
+    for at, stream in needs.streams:
+        index, before_ps, common_ps = (
+            at,
+            common_ps,
+            math.gcd(common_ps, stream.period_ns * PS_PER_NS),
+        )
+        if not slots.candidates(common_ps, least_bytes, needs.rate_bps, longest):
+            break
+    byte_ns = byte_time_ps(needs.rate_bps) / PS_PER_NS
+    least_ns, most_ns = ((size + OVERHEAD_BYTES) * byte_ns for size in (least_bytes, longest))
+    trimmed_bytes = needs.station.keepon.trim_down_bytes * (needs.station.keepon.trim == "any")
+    fitting = ""
+    if shorter := slots.candidates(
+        common_ps, FRAME_BYTES_MIN + trimmed_bytes, needs.rate_bps, least_bytes
+    ):
+        fitting += f"frames of at most {shorter[-1] - trimmed_bytes} bytes, "
+    sizes = slots.candidates(before_ps, least_bytes, needs.rate_bps, longest)
+    if nearest_ns := _nearest_period_ns(stream.period_ns, sizes, byte_time_ps(needs.rate_bps)):
+        fitting += f"period_ns = {nearest_ns}, "
+    return ConfigError(
+        f'key `stream[{index}].period_ns` (stream "{stream.id}") = {stream.period_ns}: must be a'
+        f' multiple of a slot time that divides all periods of station "{needs.name}" (common'
+        f" divisor {common_ps // PS_PER_NS} ns), and of those from {least_ns:.15g} to"
+        f" {most_ns:.15g} ns, in steps of a byte's {byte_ns:.15g} ns, none does; choose {fitting}or"
+        ' slot_bytes and mode "paper"'
+    )
+
+
+def _nearest_period_ns(period_ns: int, sizes: list[int], byte_ps: int) -> int | None:
+    """Of the multiples of slot times in whole ns the nearest to a period; None: there is none."""
+    found = [
+        count * time_ps // PS_PER_NS
+        for time_ps in ((size + OVERHEAD_BYTES) * byte_ps for size in sizes)
+        for count in (round(period_ns * PS_PER_NS / time_ps),)
+        if count and count * time_ps % PS_PER_NS == 0
+    ]
+    return min(found, key=lambda other_ns: abs(other_ns - period_ns), default=None)
 
 
 def _granularity_room_ns(
