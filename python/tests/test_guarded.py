@@ -16,7 +16,7 @@ from keepon.errors import EnvironmentProblemError
 from keepon.linux.guarded import guarded
 
 PROGRAM = """
-import os, sys, time
+import os, signal, sys, time
 from pathlib import Path
 from keepon.errors import EnvironmentProblemError
 from keepon.linux.guarded import guarded
@@ -36,8 +36,18 @@ def back():
     time.sleep(1.5 if kind == "waits" else 0)  # until a second signal has come
     if kind == "fails" and (folder / "stuck").exists():
         raise EnvironmentProblemError("no driver takes it")
-    (folder / "half").unlink()
+    (folder / "half").unlink(missing_ok=True)
 
+fork = os.fork
+
+def forked():
+    child = fork()
+    if child:
+        os.kill(os.getpid(), signal.SIGTERM)
+    return child
+
+if kind == "at once":
+    os.fork, kind = forked, "waits"
 try:
     print(guarded(work, back, "all is as it was"))
 except EnvironmentProblemError as error:
@@ -92,6 +102,13 @@ def test_a_signal_ends_it_and_a_second_one_does_not_end_the_undoing(
     for number in numbers:
         process.send_signal(number)
         time.sleep(0.1)
+    assert process.communicate()[0] == "interrupted\n"
+    assert not (tmp_path / "half").exists()
+
+
+def test_a_signal_between_fork_and_readiness_ends_it(tmp_path: Path) -> None:
+    """It ended the command without a word, whose work was undone behind its back."""
+    process = started(tmp_path, "at once")
     assert process.communicate()[0] == "interrupted\n"
     assert not (tmp_path / "half").exists()
 

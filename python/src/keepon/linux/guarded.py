@@ -13,7 +13,7 @@ import os
 import select
 import signal
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
@@ -40,12 +40,15 @@ def guarded(work: Callable[[], str], back: Callable[[], None], restored: str) ->
         KeyboardInterrupt: it was ended, and undone.
     """
     ours, its = socket.socketpair()
+    # until both have said what they do with them: one that came between would end the command alone
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
     child = os.fork()
     if child == 0:
         ours.close()
-        _work(work, back, its)
+        _work(work, back, its, mask)
     its.close()
     with ours, _passed_on(child), ours.makefile("rb") as answer:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         told = answer.read()
         os.waitpid(child, 0)
         end = json.loads(told) if told else _instead(back)
@@ -58,8 +61,13 @@ def guarded(work: Callable[[], str], back: Callable[[], None], restored: str) ->
     raise EnvironmentProblemError(f"{end['why']}; {restored}")
 
 
-def _work(work: Callable[[], str], back: Callable[[], None], its: socket.socket) -> NoReturn:
-    """The process that does it."""
+def _work(
+    work: Callable[[], str],
+    back: Callable[[], None],
+    its: socket.socket,
+    mask: Iterable[int],
+) -> NoReturn:
+    """The process that does it; `mask`: the signals that are blocked when it is ready for them."""
     code = DEFECT
     try:
         os.setsid()
@@ -67,7 +75,7 @@ def _work(work: Callable[[], str], back: Callable[[], None], its: socket.socket)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, _ended)
         _ends_with(its)
-        its.sendall(json.dumps(_outcome(work, back)).encode())
+        its.sendall(json.dumps(_outcome(work, back, mask)).encode())
         code = 0
     finally:
         os._exit(code)
@@ -87,8 +95,11 @@ def _ends_with(its: socket.socket) -> None:
         raise KeyboardInterrupt
 
 
-def _outcome(work: Callable[[], str], back: Callable[[], None]) -> dict[str, Any]:
+def _outcome(
+    work: Callable[[], str], back: Callable[[], None], mask: Iterable[int]
+) -> dict[str, Any]:
     try:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         done = work()
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         return {"done": done}
