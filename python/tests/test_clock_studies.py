@@ -81,6 +81,7 @@ def test_published_figures_are_those_of_the_data_file(name: str) -> None:
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", QUICK)
 def test_every_setting_is_calibrated_or_chosen(name: str) -> None:
     entry = STUDIES[name]
@@ -108,6 +109,7 @@ def test_every_setting_is_calibrated_or_chosen(name: str) -> None:
     assert changed == {text.split("=")[0] for text in QUICK[name]}
 
 
+@pytest.mark.slow
 def test_a_counted_clock_spreads_by_its_polls_and_a_longer_slot_moves_the_median() -> None:
     found = {row[0]: row for row in rows(run("fig7"), 0)}
     counted, hardware, ours = (
@@ -123,6 +125,7 @@ def test_a_counted_clock_spreads_by_its_polls_and_a_longer_slot_moves_the_median
     assert missing[16] > 100
 
 
+@pytest.mark.slow
 def test_the_published_merge_does_not_settle_and_ours_does_at_once() -> None:
     times = {(row[0], row[1]): row for row in rows(run("fig22"), 0)}
     criterion = "every reading within 10000 ns"
@@ -136,6 +139,7 @@ def test_the_published_merge_does_not_settle_and_ours_does_at_once() -> None:
     assert ours[9] < 60
 
 
+@pytest.mark.slow
 def test_stamps_of_hardware_then_keepon_then_software() -> None:
     found = {(row[0], row[1]): row for row in rows(run("fig12"), 0)}
     for role in ("master", "slave"):
@@ -156,6 +160,7 @@ def test_stamps_of_hardware_then_keepon_then_software() -> None:
         )
 
 
+@pytest.mark.slow
 def test_reports_show_spread_and_no_constant_delay() -> None:
     found = {(row[0], row[1]): row for row in rows(run("fig12"), 0)}
     with_delay, without = (
@@ -174,6 +179,7 @@ def test_paper_mode_posts_enough_for_its_wire_not_to_run_dry() -> None:
     assert bridged.for_kind(networks.SINGLE, settings) is settings
 
 
+@pytest.mark.slow
 def test_later_reception_makes_stamps_of_software_worse_in_proportion() -> None:
     by_scale = {row[0]: row[3:] for row in rows(run("fig12"), 2)}
     for once, twice in zip(by_scale[1.0], by_scale[2.0], strict=True):
@@ -279,6 +285,7 @@ def test_shares_of_the_release_error_add_up_and_tell_a_mean_from_a_spread() -> N
         assert one.shares_percent() == pytest.approx(expected)
 
 
+@pytest.mark.slow
 def test_every_frame_of_the_headline_is_accounted_for() -> None:
     table = rows(run("headline"), 4)
     assert len(table) == 12
@@ -288,6 +295,7 @@ def test_every_frame_of_the_headline_is_accounted_for() -> None:
         assert sent == delivered + lost + in_flight
 
 
+@pytest.mark.slow
 def test_a_held_up_poll_shows_in_a_counted_clock_only() -> None:
     p99 = {row[0]: row[2] for row in rows(run("fig13"), 0)}
     assert p99[networks.COUNTER.name] > 20
@@ -295,6 +303,7 @@ def test_a_held_up_poll_shows_in_a_counted_clock_only() -> None:
     assert p99[networks.DUAL.name] < 0.5
 
 
+@pytest.mark.slow
 def test_the_knee_is_the_last_batch_without_sleep() -> None:
     settings = parse(fig8.Settings, {})
     assert fig8.last_awake(settings, 300) == 39
@@ -311,6 +320,7 @@ def test_the_knee_moves_with_the_overhead_set_aside() -> None:
     assert after.mean_us > 2 * before.mean_us
 
 
+@pytest.mark.slow
 def test_ours_adds_less_than_a_quantum_to_its_clock_and_paper_mode_a_slot() -> None:
     rest = {(row[0], row[1]): row for row in rows(run("headline"), 1)}
     for scale in (0.5, 1.0, 2.0):
@@ -320,6 +330,7 @@ def test_ours_adds_less_than_a_quantum_to_its_clock_and_paper_mode_a_slot() -> N
         assert rest["ours, dual clock, direct link", scale][4] < 30
 
 
+@pytest.mark.slow
 def test_slower_servos_pass_on_less_of_the_jitter() -> None:
     spread = [row[4] for row in rows(run("headline"), 3)]
     assert spread[3] < spread[0] / 3

@@ -328,7 +328,7 @@ def test_what_the_simulator_cannot_do_is_refused_before_any_work() -> None:
                     "frame_bytes = 70\n[compare]"
                 )
             },
-            "within 71 to 1522",
+            "within 71 to 9018",
         ),
         (
             {"[compare]": '[[fault]]\nat_s = 0.0\nkind = "babbling"\nnode = "a"\n[compare]'},

@@ -83,6 +83,7 @@ def test_published_figures_are_those_of_the_data_files_by_their_ids(name: str) -
             assert row["published"] is None or row["published"] in numbers(known)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", QUICK)
 def test_every_setting_is_calibrated_or_chosen(name: str) -> None:
     entry = STUDIES[name]
@@ -92,6 +93,7 @@ def test_every_setting_is_calibrated_or_chosen(name: str) -> None:
     assert sorted(one for one in told if one in keys) == sorted(keys)
 
 
+@pytest.mark.slow
 def test_what_is_calibrated_to_figure_1_is_not_called_calculated() -> None:
     compared = run("fejes.fig1")["parts"][0]["compared"]
     assert [row["kind"] for row in compared if row["published"] is not None] == ["calibrated"] * 2
@@ -194,6 +196,7 @@ def test_the_scenario_has_the_published_set_up_and_what_a_case_changes() -> None
     assert (udp.kind, udp.rate_bps, made.load[0].kind) == ("udp", 10**9, "tcp")
 
 
+@pytest.mark.slow
 def test_what_the_collapse_hangs_on_has_a_table_each_with_the_defaults_among_it() -> None:
     """Also cores, which the published host has and which decide whether it comes at all (N25)."""
     (part, _) = run("mitsubishi.table11")["parts"]
@@ -219,6 +222,7 @@ def rows_of(part: Any, title: str) -> dict[Any, list[Any]]:
     return {row[0]: row for row in table["rows"]}
 
 
+@pytest.mark.slow
 def test_steps_are_counted_apart_and_what_expired_is_none_of_the_drops() -> None:
     """N25: in the shown run TCP is throttled by etf's order, not by frames that came late."""
     (part, _) = run("mitsubishi.table11")["parts"]
@@ -232,6 +236,7 @@ def test_steps_are_counted_apart_and_what_expired_is_none_of_the_drops() -> None
     assert f"refused {refused}, told {told}" in check["found"]
 
 
+@pytest.mark.slow
 def test_what_hangs_on_chosen_inputs_is_marked_so_and_what_does_not_come_out_says_it() -> None:
     """N22, N25, N28, N29."""
     (part, _) = run("mitsubishi.table11")["parts"]
@@ -362,6 +367,7 @@ def test_as_much_is_evaluated_as_is_published() -> None:
     assert Settings().duration_s == published.load("mitsubishi")["app"]["evaluated_duration_s"]
 
 
+@pytest.mark.slow
 def test_best_effort_that_is_lost_is_in_the_table_of_remedies() -> None:
     """N27: what etf refuses without one, and nothing with rescheduling and by keepon."""
     (part,) = run("mitsubishi.remedy")["parts"]
@@ -393,6 +399,7 @@ def test_best_effort_that_is_lost_is_in_the_table_of_remedies() -> None:
 # ---- the RFC, and isochron ----
 
 
+@pytest.mark.slow
 def test_eighty_of_a_hundred_are_within_what_is_compared() -> None:
     """L22."""
     assert fejes._within_us(np.arange(1, 101) * 1000, 1000) == pytest.approx(80.2)
@@ -411,6 +418,7 @@ def test_best_effort_is_beside_the_frames_of_the_rfc() -> None:
         assert stamps.others == pytest.approx(300e6 * (seconds + 1) / 8 / 1518, rel=0.1)
 
 
+@pytest.mark.slow
 def test_so_txtime_is_as_wide_as_crystals_wander() -> None:
     """M19."""
     (table,) = [table for table in run("cochran.table")["parts"][0]["tables"]
@@ -430,6 +438,7 @@ def test_sample_counts_are_the_published_ones() -> None:
         assert rows[case]["count"] == samples * 1000 // period_us
 
 
+@pytest.mark.slow
 def test_the_constant_delays_are_named_and_taken_off() -> None:
     """M19."""
     (part,) = run("cochran.table")["parts"]
@@ -470,6 +479,7 @@ def test_what_figure_2_hangs_on_is_marked_and_in_its_table() -> None:
     assert not coarse["met"]
 
 
+@pytest.mark.slow
 def test_what_fejes_figures_cannot_tell_is_said_to_be_by_construction() -> None:
     """L22, L33: what constants behind the wake-up and one clock give by themselves is no check."""
     (fig1,) = run("fejes.fig1")["parts"]
@@ -483,6 +493,7 @@ def test_what_fejes_figures_cannot_tell_is_said_to_be_by_construction() -> None:
     assert any("one with times has none" in text for text in sizes["by_construction"])
 
 
+@pytest.mark.slow
 def test_sleeping_jitter_grows_with_the_packet_because_the_copy_does() -> None:
     """L33: without a cost of copying it does not."""
     free = study.run(STUDIES["fejes.sizes"], "fejes.sizes", ["copy_ns_per_kib=0", "packets=500"])
