@@ -87,7 +87,7 @@ KPN_NOINLINE void kpn_suspect_idle(struct kpn_pacer *pacer, u64 cpu_ns)
 	if ((s64)(ring->tail.ps - wire.upper_ps) >= (s64)pacer->restart_ps_max)
 		return;
 	/*
-	 * Suspected before, and no doorbell since: the wire has not started anew. Lowered again at
+	 * Suspected before, and no doorbell since: the wire has not restarted. Lowered again at
 	 * every poll the bound would never reach the tail, and an idle wire stay idle.
 	 */
 	if (pacer->restart_seq == ring->tail.seq) {

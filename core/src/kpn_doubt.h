@@ -27,7 +27,7 @@ void kpn_suspect_idle(struct kpn_pacer *pacer, u64 cpu_ns);
 
 /**
  * kpn_carry() - the wire has gone on, up to the tail, and slots it has certainly passed must be
- * posted anew before it runs dry, whatever a reading says or does not say
+ * posted again before it runs dry, whatever a reading says or does not say
  */
 void kpn_carry(struct kpn_pacer *pacer, u64 now_ns);
 

@@ -81,7 +81,7 @@ static inline u32 kpn_length_for(struct kpn_pacer *pacer, u64 seq, u32 desc, u32
  *
  * Copy first, then one store makes the slot real: the NIC never fetches half a frame (C19). Copying
  * took time, so just before that store the head is asked for once more. Return: false if the slot
- * is no longer to be had; a placeholder it has remained, whose bytes nobody receives.
+ * can no longer be changed; it is still a placeholder, whose bytes the first hop discards.
  */
 static KPN_ALWAYS_INLINE bool kpn_place_inline(struct kpn_pacer *pacer, struct kpn_frame *frame,
 					       u64 seq, enum kpn_verdict verdict,

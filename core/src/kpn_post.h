@@ -75,7 +75,7 @@ static inline void kpn_advance_tail(struct kpn_pacer *pacer)
 }
 
 /**
- * kpn_plan_from() - lengths of posted slots from @from on, not before the head, are planned anew by
+ * kpn_plan_from() - lengths of posted slots from @from on, not before the head, are replanned by
  * kpn_plan_on()
  */
 void kpn_plan_from(struct kpn_pacer *pacer, u64 from);

@@ -18,7 +18,7 @@ void kpn_step(struct kpn_pacer *pacer, u64 from, u64 cpu_ns);
 
 /**
  * kpn_leaves_grid() - whether slots are further off the grid than kpn_pacer_bounds() says, since
- * the rate was changed from @before_ppm; @first: the first that can still be planned anew
+ * the rate was changed from @before_ppm; @first: the first that can still be replanned
  *
  * Slots between where the rate changed and that one go off the grid by what the bounds have in them
  * for the largest change they have seen, if that is not further than usual: after a late poll, with

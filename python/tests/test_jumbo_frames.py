@@ -82,5 +82,5 @@ def test_an_export_says_what_long_frames_need() -> None:
 
 
 def test_guests_have_no_long_frames() -> None:
-    with pytest.raises(ConfigError, match=r"`load\[0\].frame_bytes` = 8054: must be at most 1522"):
+    with pytest.raises(ConfigError, match=r"`load\[0\].frame_bytes` .* must be at most 1522"):
         vm.check_supported(scenario_of(*network(70_510)))

@@ -9,7 +9,8 @@ from keepon.export import shell
 from keepon.linux.apply import steps
 from keepon.linux.station import FCS_BYTES, HEADER_BYTES, Machine, setup, stream_lines
 from keepon.linux.taken import IPV4_MTU_MIN, IPV6_MTU_MIN
-from keepon.model.scenario import Load, Station, Stream
+from keepon.model.framelengths import long_flows
+from keepon.model.scenario import Station
 from keepon.model.wire import FRAME_BYTES_MAX
 
 
@@ -33,11 +34,9 @@ def mtu_note(machine: Machine) -> str | None:
 def long_frames_note(machine: Machine) -> str | None:
     """What frames need that are longer than those of Ethernet's own MTU."""
     mtus = dict[str, int]()
-    flows: list[Stream | Load] = [*machine.scenario.stream, *machine.scenario.load]
-    for flow in flows:
-        listeners = flow.listeners if isinstance(flow, Stream) else [flow.listener]
-        for name in (flow.talker, *listeners) if flow.frame_bytes > FRAME_BYTES_MAX else ():
-            mtu = flow.frame_bytes - HEADER_BYTES - FCS_BYTES
+    for flow in long_flows(machine.scenario):
+        mtu = flow.frame_bytes - HEADER_BYTES - FCS_BYTES
+        for name in flow.ends:
             mtus[name] = max(mtu, mtus.get(name, 0))
     if not mtus:
         return None

@@ -42,10 +42,10 @@ def summary(values: IntArray, per_ns: int) -> Statistics:
     # Sums of differences to the minimum fit 63 bits far beyond any run (1e9 frames 9e9 ps apart).
     offset = int(ordered[0])
     above = ordered - offset
-    total = offset * count + int(np.sum(above, dtype=np.int64))
-    centre = total / count
+    above_sum = int(np.sum(above, dtype=np.int64))
+    centre = (offset * count + above_sum) / count
     # from the minimum, where a float still has the fractions of a mean
-    deviations = above - (total - offset * count) / count
+    deviations = above - above_sum / count
     return {
         "min": offset / per_ns,
         "mean": centre / per_ns,

@@ -219,32 +219,38 @@ def _no_slot_time(needs: Needs, least_bytes: int) -> ConfigError:
     fit.
     """
     longest, common_ps, before_ps = _longest_slot_bytes(needs), 0, 0
-    for at, stream in needs.streams:
-        index, before_ps, common_ps = (
-            at,
-            common_ps,
-            math.gcd(common_ps, stream.period_ns * PS_PER_NS),
-        )
+    for index, stream in needs.streams:
+        before_ps, common_ps = common_ps, math.gcd(common_ps, stream.period_ns * PS_PER_NS)
         if not slots.candidates(common_ps, least_bytes, needs.rate_bps, longest):
-            break
-    byte_ns = byte_time_ps(needs.rate_bps) / PS_PER_NS
-    least_ns, most_ns = ((size + OVERHEAD_BYTES) * byte_ns for size in (least_bytes, longest))
-    trimmed_bytes = needs.station.keepon.trim_down_bytes * (needs.station.keepon.trim == "any")
-    fitting = ""
-    if shorter := slots.candidates(
-        common_ps, FRAME_BYTES_MIN + trimmed_bytes, needs.rate_bps, least_bytes
-    ):
-        fitting += f"frames of at most {shorter[-1] - trimmed_bytes} bytes, "
-    sizes = slots.candidates(before_ps, least_bytes, needs.rate_bps, longest)
-    if nearest_ns := _nearest_period_ns(stream.period_ns, sizes, byte_time_ps(needs.rate_bps)):
-        fitting += f"period_ns = {nearest_ns}, "
-    return ConfigError(
-        f'key `stream[{index}].period_ns` (stream "{stream.id}") = {stream.period_ns}: must be a'
-        f' multiple of a slot time that divides all periods of station "{needs.name}" (common'
-        f" divisor {common_ps // PS_PER_NS} ns), and of those from {least_ns:.15g} to"
-        f" {most_ns:.15g} ns, in steps of a byte's {byte_ns:.15g} ns, none does; choose {fitting}or"
-        ' slot_bytes and mode "paper"'
-    )
+            fitting = _fitting(needs, least_bytes, before_ps, stream)
+            byte_ns = byte_time_ps(needs.rate_bps) / PS_PER_NS
+            return ConfigError(
+                f'key `stream[{index}].period_ns` (stream "{stream.id}") = {stream.period_ns}: must'
+                f' be a multiple of a slot time that divides all periods of station "{needs.name}"'
+                f" (common divisor {common_ps // PS_PER_NS} ns), and of those from"
+                f" {(least_bytes + OVERHEAD_BYTES) * byte_ns:.15g} to"
+                f" {(longest + OVERHEAD_BYTES) * byte_ns:.15g} ns, in steps of a byte's"
+                f" {byte_ns:.15g} ns, none does; choose {', '.join([*fitting, ''])}or slot_bytes"
+                ' and mode "paper"'
+            )
+    raise AssertionError("some slot time fits")
+
+
+def _fitting(needs: Needs, least_bytes: int, before_ps: int, stream: Stream) -> list[str]:
+    """Shorter frames, or another period of a stream, for which there is a slot.
+
+    Args:
+        least_bytes: of a slot that holds the frames.
+        before_ps: greatest common divisor of the periods of the streams before.
+    """
+    options, rate_bps, longest = needs.station.keepon, needs.rate_bps, _longest_slot_bytes(needs)
+    trimmed_bytes = options.trim_down_bytes if options.trim == "any" else 0
+    common_ps = math.gcd(before_ps, stream.period_ns * PS_PER_NS)
+    shorter = slots.candidates(common_ps, FRAME_BYTES_MIN + trimmed_bytes, rate_bps, least_bytes)
+    found = [f"frames of at most {shorter[-1] - trimmed_bytes} bytes"] if shorter else []
+    sizes = slots.candidates(before_ps, least_bytes, rate_bps, longest)
+    nearest_ns = _nearest_period_ns(stream.period_ns, sizes, byte_time_ps(rate_bps))
+    return [*found, f"period_ns = {nearest_ns}"] if nearest_ns else found
 
 
 def _nearest_period_ns(period_ns: int, sizes: list[int], byte_ps: int) -> int | None:

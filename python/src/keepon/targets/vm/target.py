@@ -19,6 +19,7 @@ from keepon.linux.planned import Guest
 from keepon.measure import results
 from keepon.measure.delays import mark_onset
 from keepon.model import outcomes
+from keepon.model.framelengths import long_flows
 from keepon.model.gates import ALL_GATES
 from keepon.model.plan import Plan
 from keepon.model.qdiscs.stations import check_real, tree_of
@@ -74,15 +75,11 @@ def check_supported(scenario: Scenario) -> None:
             f" {DURATION_S_MAX:g} s for target vm; use --duration"
         )
     check_single_ports(scenario, "target vm")
-    flows = [(f"stream[{index}]", entry) for index, entry in enumerate(scenario.stream)] + [
-        (f"load[{index}]", entry) for index, entry in enumerate(scenario.load)
-    ]
-    for key, flow in flows:
-        if flow.frame_bytes > FRAME_BYTES_MAX:
-            raise ConfigError(
-                f"key `{key}.frame_bytes` = {flow.frame_bytes}: must be at most {FRAME_BYTES_MAX}"
-                " for target vm, whose NICs are those of keepon_hwsim; take target sim"
-            )
+    if flow := next(long_flows(scenario), None):
+        raise ConfigError(
+            f"{flow.key}: must be at most {FRAME_BYTES_MAX} for target vm, whose NICs are those of"
+            " keepon_hwsim; take target sim"
+        )
     if scenario.sync.mode not in ("ideal", "none"):
         raise ConfigError(
             f'key `sync.mode` = "{scenario.sync.mode}": must be "ideal" or "none" for target vm yet'
