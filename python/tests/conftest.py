@@ -16,10 +16,12 @@ from hypothesis import settings
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-# A shell starts what it puts into the background with Ctrl-C ignored, and that is inherited; some
-# tests press it.
+# A shell starts what it puts into the background with Ctrl-C ignored, and nohup all with SIGHUP
+# ignored; that is inherited, and some tests send either.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # Workers of xdist have 80 columns, and what is printed goes by that.
 os.environ.pop("COLUMNS", None)
