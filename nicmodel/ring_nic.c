@@ -2,11 +2,6 @@
 /* Descriptors, doorbells and fetches of the ring NIC; times by the four equations of the header. */
 #include "ring_nic_private.h"
 
-static bool bit_test(const struct ring_nic_bits *bits, uint32_t idx)
-{
-	return bits->word[idx / 64] >> idx % 64 & 1;
-}
-
 static void bit_assign(struct ring_nic_bits *bits, uint32_t idx, bool value)
 {
 	uint64_t *word = &bits->word[idx / 64];
@@ -99,61 +94,6 @@ static uint64_t armed_run(const struct ring_nic *nic, uint64_t limit)
 	return ring_nic_min(idx, end) - nic->fetch_idx;
 }
 
-/* The buffer of a descriptor as the NIC sees it. */
-static uint8_t *nic_buffer(const struct ring_nic *nic, uint32_t idx)
-{
-	return (nic->params.coherent ? nic->params.buffers : nic->params.device_buffers) +
-	       idx * nic->params.buffer_stride;
-}
-
-static uint8_t *cpu_buffer(const struct ring_nic *nic, uint32_t idx)
-{
-	return nic->params.buffers + idx * nic->params.buffer_stride;
-}
-
-/* First byte in which the CPU and the NIC see the buffer differently; RING_NIC_FRESH if none. */
-static uint32_t first_stale(const struct ring_nic *nic, uint32_t idx)
-{
-	const uint8_t *cpu = cpu_buffer(nic, idx);
-	const uint8_t *device = nic_buffer(nic, idx);
-	uint32_t i = 0;
-
-	for (; i + sizeof(uint64_t) <= nic->params.buffer_stride; i += (uint32_t)sizeof(uint64_t)) {
-		uint64_t a;
-		uint64_t b;
-
-		__builtin_memcpy(&a, cpu + i, sizeof(a));
-		__builtin_memcpy(&b, device + i, sizeof(b));
-		if (a != b)
-			break;
-	}
-	for (; i < nic->params.buffer_stride; i++) {
-		if (cpu[i] != device[i])
-			return i;
-	}
-	return RING_NIC_FRESH;
-}
-
-/* Four independent lanes: the multiplications overlap. Any change of a byte changes its lane. */
-static uint64_t data_sum(const uint8_t *data, uint32_t bytes)
-{
-	uint64_t lane[4] = { 1, 2, 3, 4 };
-	uint64_t word[4];
-	uint32_t i;
-
-	for (; bytes >= sizeof(word); data += sizeof(word), bytes -= (uint32_t)sizeof(word)) {
-		__builtin_memcpy(word, data,
-				 sizeof(word)); /* four loads, even in a freestanding build */
-		for (i = 0; i < 4; i++)
-			lane[i] = (lane[i] ^ word[i]) * 0x9e3779b97f4a7c15ull;
-	}
-	memset(word, 0, sizeof(word));
-	memcpy(word, data, bytes);
-	for (i = 0; i < 4; i++)
-		lane[i] = (lane[i] ^ word[i]) * 0x9e3779b97f4a7c15ull;
-	return lane[0] ^ lane[1] >> 1 ^ lane[2] >> 2 ^ lane[3] >> 3;
-}
-
 /* When the next slot starts that is ready at @ready_ps: after every pause that came until then. */
 static uint64_t after_pauses(struct ring_nic *nic, uint64_t ready_ps)
 {
@@ -172,32 +112,44 @@ static void latch_one(struct ring_nic *nic, uint64_t latch_ps, uint64_t start_mi
 	uint32_t idx = nic->fetch_idx;
 	const struct ring_nic_desc *desc = &nic->desc[idx];
 	uint64_t ready_ps = ring_nic_max(ring_nic_max(nic->end_ps, latch_ps), start_min_ps);
-	uint64_t start_ps = after_pauses(nic, ready_ps);
+	/* What continues a frame is not held back: the pause comes behind the frame. */
+	uint64_t start_ps = nic->inside ? ready_ps : after_pauses(nic, ready_ps);
 	uint64_t seq = nic->fetch_seq;
+	bool late = seq > 0 && ready_ps > nic->end_ps;
 	struct ring_nic_frame frame;
 
-	if (seq > 0 && ready_ps > nic->end_ps) {
+	if (late) {
 		nic->counters.idle_ps += ready_ps - nic->end_ps;
 		nic->counters.underruns++;
 	}
 	if (seq > 0 && start_ps > nic->end_ps && nic->params.sink_idle)
 		nic->params.sink_idle(nic->params.sink, nic->end_ps, start_ps);
 	write_back(nic, 1);
-	ring_nic_push(nic, 1, start_ps, ring_nic_pitch_ps(&nic->params, desc->frame_bytes),
-		      latch_ps, 0);
-	if (!bit_test(&nic->real, idx)) {
+	if (nic->inside || ring_nic_bit_test(&nic->fragment, idx)) {
+		ring_nic_latch_part(nic, latch_ps, start_ps, late);
+		return;
+	}
+	ring_nic_push(nic, &(struct ring_nic_run){
+				   .count = 1,
+				   .start_ps = start_ps,
+				   .pitch_ps = ring_nic_pitch_ps(&nic->params, desc->frame_bytes),
+				   .latch_ps = latch_ps,
+				   .frame_bytes = desc->frame_bytes,
+			   });
+	if (!ring_nic_bit_test(&nic->real, idx)) {
 		nic->counters.placeholders++;
 		return;
 	}
 	frame = (struct ring_nic_frame){
 		.seq = seq,
 		.start_ps = start_ps,
-		.data = nic_buffer(nic, idx),
+		.data = ring_nic_memory(nic, idx),
 		.desc_idx = idx,
+		.slots = 1,
 		.frame_bytes = desc->frame_bytes,
 		.stale = desc->stale_at < desc->frame_bytes - (uint32_t)RING_NIC_FCS_BYTES,
 	};
-	frame.torn = data_sum(frame.data, desc->data_bytes) != desc->sum;
+	frame.torn = ring_nic_data_sum(frame.data, desc->data_bytes) != desc->sum;
 	nic->counters.frames++;
 	nic->counters.frame_bytes += frame.frame_bytes;
 	nic->counters.torn += frame.torn;
@@ -216,7 +168,8 @@ static uint64_t chunk(const struct ring_nic *nic, const struct ring_nic_room *ro
 	uint64_t count = bell->tail_seq - nic->fetch_seq;
 	uint64_t left_ps = nic->now_ps - latch_ps;
 
-	if (bell->when_ps > room->end_ps || bell->start_ps > nic->end_ps || latch_ps > nic->end_ps)
+	if (nic->inside || bell->when_ps > room->end_ps || bell->start_ps > nic->end_ps ||
+	    latch_ps > nic->end_ps)
 		return 0;
 	count = ring_nic_min(count, bit_distance(nic, &nic->special, nic->fetch_idx));
 	count = ring_nic_min(count, room->slots);
@@ -263,11 +216,17 @@ void ring_nic_advance(struct ring_nic *nic, uint64_t now_ps)
 		if (count) {
 			write_back(nic, (uint32_t)count);
 			nic->counters.placeholders += count;
-			ring_nic_push(nic, count, nic->end_ps, nic->nominal_pitch_ps, latch_ps,
-				      room.pitch_ps);
+			ring_nic_push(nic, &(struct ring_nic_run){
+						   .count = count,
+						   .start_ps = nic->end_ps,
+						   .pitch_ps = nic->nominal_pitch_ps,
+						   .latch_ps = latch_ps,
+						   .latch_pitch_ps = room.pitch_ps,
+						   .frame_bytes = nic->params.nominal_bytes,
+					   });
 		} else if (!nic->params.persistent && !armed_run(nic, 1)) {
 			nic->unarmed = true;
-			if (bit_test(&nic->armed, nic->fetch_idx))
+			if (ring_nic_bit_test(&nic->armed, nic->fetch_idx))
 				nic->counters.clobbered++;
 			else
 				nic->counters.halts++;
@@ -277,21 +236,28 @@ void ring_nic_advance(struct ring_nic *nic, uint64_t now_ps)
 	}
 }
 
-static void describe(struct ring_nic *nic, uint32_t idx, uint32_t frame_bytes, bool real)
+void ring_nic_describe(struct ring_nic *nic, uint32_t idx, uint32_t frame_bytes,
+		       enum ring_nic_kind kind)
 {
-	uint64_t bytes = ring_nic_min(ring_nic_max(frame_bytes, nic->params.frame_bytes_min),
-				      nic->params.frame_bytes_max);
+	bool fragment = kind >= RING_NIC_CONTINUED;
+	uint64_t min = fragment ? 1 : nic->params.frame_bytes_min;
+	uint64_t bytes = ring_nic_min(ring_nic_max(frame_bytes, min), nic->params.frame_bytes_max);
 
+	if (fragment)
+		bytes = ring_nic_min(bytes, nic->params.buffer_stride);
 	nic->desc[idx].frame_bytes = (uint16_t)bytes;
 	assign_range(&nic->blank, idx, 1, false);
-	bit_assign(&nic->real, idx, real);
-	bit_assign(&nic->special, idx, real || bytes != nic->params.nominal_bytes);
+	assign_range(&nic->fragment, idx, 1, fragment);
+	assign_range(&nic->continued, idx, 1, kind == RING_NIC_CONTINUED);
+	bit_assign(&nic->real, idx, kind == RING_NIC_WHOLE || kind == RING_NIC_SEALED);
+	bit_assign(&nic->special, idx,
+		   kind != RING_NIC_PLACEHOLDER || bytes != nic->params.nominal_bytes);
 }
 
 uint8_t *ring_nic_buffer(struct ring_nic *nic, uint32_t desc_idx, uint64_t now_ps)
 {
 	ring_nic_advance(nic, now_ps);
-	return cpu_buffer(nic, desc_idx);
+	return ring_nic_cpu_memory(nic, desc_idx);
 }
 
 void ring_nic_commit(struct ring_nic *nic, uint32_t desc_idx, uint32_t frame_bytes,
@@ -303,29 +269,39 @@ void ring_nic_commit(struct ring_nic *nic, uint32_t desc_idx, uint32_t frame_byt
 	data_bytes = (uint32_t)ring_nic_min(data_bytes, nic->params.buffer_stride);
 	written_bytes = (uint32_t)ring_nic_min(written_bytes, nic->params.buffer_stride);
 	if (!nic->params.coherent)
-		memcpy(nic_buffer(nic, desc_idx), cpu_buffer(nic, desc_idx), written_bytes);
+		memcpy(ring_nic_memory(nic, desc_idx), ring_nic_cpu_memory(nic, desc_idx),
+		       written_bytes);
 	desc->data_bytes = (uint16_t)data_bytes;
-	desc->sum = data_sum(nic_buffer(nic, desc_idx), data_bytes);
-	desc->stale_at = nic->params.coherent ? RING_NIC_FRESH : first_stale(nic, desc_idx);
-	describe(nic, desc_idx, frame_bytes, true);
+	desc->sum = ring_nic_data_sum(ring_nic_memory(nic, desc_idx), data_bytes);
+	desc->stale_at =
+		nic->params.coherent ? RING_NIC_FRESH : ring_nic_first_stale(nic, desc_idx);
+	ring_nic_describe(nic, desc_idx, frame_bytes, RING_NIC_WHOLE);
 }
 
 void ring_nic_retire(struct ring_nic *nic, uint32_t desc_idx, uint32_t frame_bytes,
 		     uint32_t data_bytes, uint64_t now_ps)
 {
 	ring_nic_advance(nic, now_ps);
-	describe(nic, desc_idx, frame_bytes, false);
+	ring_nic_describe(nic, desc_idx, frame_bytes, RING_NIC_PLACEHOLDER);
 	data_bytes = (uint32_t)ring_nic_min(data_bytes, nic->params.buffer_stride);
-	memset(cpu_buffer(nic, desc_idx), 0, data_bytes);
+	memset(ring_nic_cpu_memory(nic, desc_idx), 0, data_bytes);
 	if (!nic->params.coherent)
-		memset(nic_buffer(nic, desc_idx), 0, data_bytes);
+		memset(ring_nic_memory(nic, desc_idx), 0, data_bytes);
 }
 
 void ring_nic_set_length(struct ring_nic *nic, uint32_t desc_idx, uint32_t frame_bytes,
 			 uint64_t now_ps)
 {
+	enum ring_nic_kind kind;
+
 	ring_nic_advance(nic, now_ps);
-	describe(nic, desc_idx, frame_bytes, bit_test(&nic->real, desc_idx));
+	if (ring_nic_bit_test(&nic->fragment, desc_idx))
+		kind = ring_nic_bit_test(&nic->continued, desc_idx) ? RING_NIC_CONTINUED :
+								      RING_NIC_LAST;
+	else
+		kind = ring_nic_bit_test(&nic->real, desc_idx) ? RING_NIC_WHOLE :
+								 RING_NIC_PLACEHOLDER;
+	ring_nic_describe(nic, desc_idx, frame_bytes, kind);
 }
 
 void ring_nic_rearm(struct ring_nic *nic, uint32_t first_idx, uint32_t count, uint64_t now_ps)
@@ -369,6 +345,8 @@ void ring_nic_halt(struct ring_nic *nic, uint64_t now_ps)
 {
 	ring_nic_advance(nic, now_ps);
 	nic->halted = true;
+	nic->counters.mixed += nic->inside;
+	nic->inside = false;
 }
 
 void ring_nic_remove(struct ring_nic *nic, uint64_t now_ps)
@@ -400,9 +378,10 @@ bool ring_nic_next_frame(const struct ring_nic *nic, uint64_t *when_ps)
 	uint64_t distance = bit_distance(nic, &nic->real, nic->fetch_idx);
 	uint64_t bell = nic->bell_first;
 	uint32_t idx = nic->fetch_idx;
+	bool inside = nic->inside;
 	struct ring_nic_room room;
+	uint64_t frame_ps = 0; /* start of the frame slot idx belongs to; 0: latched long ago */
 	uint64_t at_ps;
-	uint64_t ahead;
 
 	if (nic->unarmed || nic->halted || distance >= nic->tail_seq - nic->fetch_seq)
 		return false;
@@ -412,18 +391,33 @@ bool ring_nic_next_frame(const struct ring_nic *nic, uint64_t *when_ps)
 	at_ps = ring_nic_max(room.end_ps, nic->bells[bell & nic->bell_mask].when_ps) +
 		nic->params.fetch_ps;
 	at_ps = ring_nic_max(at_ps, nic->bells[bell & nic->bell_mask].start_ps);
-	at_ps = ring_nic_max(at_ps, nic->end_ps) + distance * nic->nominal_pitch_ps;
-	for (ahead = bit_distance(nic, &nic->special, idx); ahead < distance;) {
-		idx = (uint32_t)(nic->fetch_idx + ahead);
+	at_ps = ring_nic_max(at_ps, nic->end_ps);
+	for (;;) {
+		uint64_t nominal = bit_distance(nic, &nic->special, idx);
+		bool continued;
+
+		/* The first nominal placeholder ends the frame it finds: no preamble. */
+		if (nominal && inside) {
+			at_ps -= (uint64_t)RING_NIC_PREAMBLE_BYTES * nic->params.byte_time_ps;
+			inside = false;
+		}
+		at_ps += nominal * nic->nominal_pitch_ps;
+		idx = (uint32_t)(idx + nominal);
 		if (idx >= nic->params.ring_slots)
 			idx -= nic->params.ring_slots;
-		at_ps += ring_nic_pitch_ps(&nic->params, nic->desc[idx].frame_bytes) -
-			 nic->nominal_pitch_ps;
+		if (!inside)
+			frame_ps = at_ps;
+		if (nominal >= distance)
+			break;
+		distance -= nominal + 1;
+		continued = ring_nic_bit_test(&nic->continued, idx);
+		at_ps += ring_nic_part_ps(&nic->params, nic->desc[idx].frame_bytes, !inside,
+					  continued);
+		inside = continued;
 		if (++idx == nic->params.ring_slots)
 			idx = 0;
-		ahead += 1 + bit_distance(nic, &nic->special, idx);
 	}
-	*when_ps = at_ps;
+	*when_ps = frame_ps ? frame_ps : at_ps;
 	return true;
 }
 

@@ -7,7 +7,7 @@
 
 uint64_t ring_nic_history_slots(const struct ring_nic_params *params)
 {
-	uint64_t shortest = nic_wire_frame_ps(params->frame_bytes_min, params->byte_time_ps);
+	uint64_t shortest = ring_nic_pitch_ps(params, params->frame_bytes_min);
 	/*
 	 * In the FIFO or the lag of the index; 8 for both ends of each and the run being extended.
 	 */
@@ -21,19 +21,20 @@ uint64_t ring_nic_history_slots(const struct ring_nic_params *params)
 	return slots;
 }
 
-void ring_nic_push(struct ring_nic *nic, uint64_t count, uint64_t start_ps, uint64_t pitch_ps,
-		   uint64_t latch_ps, uint64_t latch_pitch_ps)
+void ring_nic_push(struct ring_nic *nic, const struct ring_nic_run *slots)
 {
 	struct ring_nic_run *last = ring_nic_run_at(nic, nic->run_end - 1);
+	uint64_t count = slots->count;
 	bool joined = false;
 
-	if (nic->run_end > nic->run_first && last->pitch_ps == pitch_ps &&
-	    start_ps == nic->end_ps) {
-		uint64_t step =
-			latch_ps - (last->latch_ps + (last->count - 1) * last->latch_pitch_ps);
+	/* Of slots with as many bytes the pitch tells whether they begin or end a frame. */
+	if (nic->run_end > nic->run_first && last->pitch_ps == slots->pitch_ps &&
+	    slots->start_ps == nic->end_ps && last->frame_bytes == slots->frame_bytes) {
+		uint64_t step = slots->latch_ps -
+				(last->latch_ps + (last->count - 1) * last->latch_pitch_ps);
 
 		joined = (last->count == 1 || step == last->latch_pitch_ps) &&
-			 (count == 1 || step == latch_pitch_ps);
+			 (count == 1 || step == slots->latch_pitch_ps);
 		if (joined) {
 			last->latch_pitch_ps = step;
 			last->count += count;
@@ -42,18 +43,13 @@ void ring_nic_push(struct ring_nic *nic, uint64_t count, uint64_t start_ps, uint
 	if (!joined) {
 		if (nic->run_end - nic->run_first > nic->run_mask)
 			nic->run_first++;
-		*ring_nic_run_at(nic, nic->run_end++) = (struct ring_nic_run){
-			.seq = nic->fetch_seq,
-			.count = count,
-			.start_ps = start_ps,
-			.pitch_ps = pitch_ps,
-			.sent_ps = nic->sent_ps,
-			.latch_ps = latch_ps,
-			.latch_pitch_ps = latch_pitch_ps,
-		};
+		last = ring_nic_run_at(nic, nic->run_end++);
+		*last = *slots;
+		last->seq = nic->fetch_seq;
+		last->sent_ps = nic->sent_ps;
 	}
-	nic->end_ps = start_ps + count * pitch_ps;
-	nic->sent_ps += count * pitch_ps;
+	nic->end_ps = slots->start_ps + count * slots->pitch_ps;
+	nic->sent_ps += count * slots->pitch_ps;
 	nic->fetch_seq += count;
 	nic->fetch_idx = (uint32_t)(nic->fetch_idx + count);
 	while (nic->fetch_idx >= nic->params.ring_slots)
@@ -70,9 +66,7 @@ static struct ring_nic_room room_by_bytes(const struct ring_nic *nic)
 
 	for (run = nic->run_end; run > nic->run_first; run--) {
 		const struct ring_nic_run *r = ring_nic_run_at(nic, run - 1);
-		uint64_t frame_bytes = ring_nic_div(r->pitch_ps, nic->params.byte_time_ps) -
-				       (RING_NIC_PREAMBLE_BYTES + RING_NIC_GAP_BYTES);
-		uint64_t fit = ring_nic_min(slots, ring_nic_div(bytes, frame_bytes));
+		uint64_t fit = ring_nic_min(slots, ring_nic_div(bytes, r->frame_bytes));
 
 		if (fit < r->count) {
 			room.end_ps = r->start_ps + (r->count - fit) * r->pitch_ps;
@@ -82,7 +76,7 @@ static struct ring_nic_room room_by_bytes(const struct ring_nic *nic)
 			return room;
 		}
 		slots -= r->count;
-		bytes -= r->count * frame_bytes;
+		bytes -= r->count * r->frame_bytes;
 	}
 	return room;
 }
@@ -213,6 +207,8 @@ bool ring_nic_find_slot(const struct ring_nic *nic, uint64_t seq, struct ring_ni
 	slot->latch_ps = r->latch_ps + (seq - r->seq) * r->latch_pitch_ps;
 	slot->sent_ps = r->sent_ps + (seq - r->seq) * r->pitch_ps;
 	slot->pitch_ps = r->pitch_ps;
+	slot->frame_bytes = r->frame_bytes;
+	slot->continues = r->continues;
 	slot->alike = r->count - (seq - r->seq);
 	return true;
 }

@@ -62,7 +62,8 @@ size_t ring_nic_bytes(const struct ring_nic_params *params)
 {
 	return state_bytes() + ring_nic_history_slots(params) * sizeof(struct ring_nic_run) +
 	       bell_slots(params) * sizeof(struct ring_nic_bell) +
-	       params->ring_slots * sizeof(struct ring_nic_desc);
+	       params->ring_slots * sizeof(struct ring_nic_desc) +
+	       2 * (size_t)params->frame_bytes_max;
 }
 
 struct ring_nic *ring_nic_init(void *memory, const struct ring_nic_params *params)
@@ -80,6 +81,8 @@ struct ring_nic *ring_nic_init(void *memory, const struct ring_nic_params *param
 	nic->runs = (struct ring_nic_run *)((uint8_t *)memory + state_bytes());
 	nic->bells = (struct ring_nic_bell *)(nic->runs + nic->run_mask + 1);
 	nic->desc = (struct ring_nic_desc *)(nic->bells + nic->bell_mask + 1);
+	nic->collected = (uint8_t *)(nic->desc + params->ring_slots);
+	nic->sealed = nic->collected + params->frame_bytes_max;
 	nic->nominal_pitch_ps = ring_nic_pitch_ps(params, params->nominal_bytes);
 	nic->gone_ps = RING_NIC_NEVER_PS;
 	longest = (params->prefetch_slots + 1ull) * params->frame_bytes_max;

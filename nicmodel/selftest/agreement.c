@@ -6,6 +6,12 @@
 
 enum { ROUNDS = 2000, STEPS = 400 };
 
+/* In half of the rounds fragments may be shorter than a slot can be: history_runs makes room. */
+static bool tiny;
+/* Frames of several descriptors in all rounds, with a good and with a bad FCS. */
+static uint64_t put_together;
+static uint64_t mixed;
+
 static uint64_t random_state = 1;
 static struct slow_nic slow;
 
@@ -34,6 +40,11 @@ static struct ring_nic_params random_params(void)
 	params.clobbers = !params.persistent && draw(2);
 	params.coherent = draw(2);
 	params.seed = draw(1000000);
+	params.frame_bytes_max = draw(2) ? 200 : BUFFER_BYTES;
+	if (params.fifo_bytes)
+		params.fifo_bytes += params.frame_bytes_max - 200;
+	tiny = draw(2);
+	params.history_runs = tiny ? 2048 : 0;
 	return params;
 }
 
@@ -46,6 +57,8 @@ static void compare_past(struct ring_nic *nic)
 	uint64_t torn = 0;
 	uint64_t stale = 0;
 	uint64_t gap_ps = 0;
+	uint64_t bad_alone = 0;
+	uint64_t bad_together = 0;
 	uint64_t k;
 
 	for (k = 0; k < slow.latched; k++) {
@@ -56,11 +69,20 @@ static void compare_past(struct ring_nic *nic)
 		if (k > 0)
 			gap_ps += slot->start_ps - slow.slot[k - 1].end_ps;
 		paused_ps += slot->start_ps - slot->ready_ps;
-		if (!slot->real)
+		if (slot->continues)
 			continue;
-		EXPECT(frames < seen.frames && seen.frame[frames].seq == k);
-		EXPECT(seen.frame[frames].start_ps == slot->start_ps);
-		EXPECT(seen.frame[frames].frame_bytes == slot->frame_bytes);
+		if (!slot->real) {
+			bad_alone += slot->first == k;
+			bad_together += slot->first < k;
+			continue;
+		}
+		EXPECT(frames < seen.frames && seen.frame[frames].seq == slot->first);
+		EXPECT(seen.frame[frames].start_ps == slow.slot[slot->first].start_ps);
+		EXPECT(seen.frame[frames].desc_idx == slot->first % slow.params.ring_slots);
+		EXPECT(seen.frame[frames].frame_bytes == slot->total &&
+		       seen.frame[frames].slots == k - slot->first + 1);
+		EXPECT(slot->digest == 0 || seen.digest[frames] == slot->digest);
+		put_together += slot->first < k;
 		EXPECT(seen.frame[frames].torn == slot->torn &&
 		       seen.frame[frames].stale == slot->stale);
 		torn += slot->torn;
@@ -68,7 +90,9 @@ static void compare_past(struct ring_nic *nic)
 		frames++;
 	}
 	EXPECT(seen.frames == frames && counters->frames == frames);
-	EXPECT(counters->placeholders == slow.latched - frames);
+	bad_together += slow.halted && slow.latched && slow.slot[slow.latched - 1].continues;
+	mixed += bad_together;
+	EXPECT(counters->placeholders == bad_alone && counters->mixed == bad_together);
 	EXPECT(counters->idle_ps == idle_ps && counters->paused_ps == paused_ps &&
 	       seen.idle_ps == gap_ps);
 	EXPECT(counters->underruns <= seen.idles &&
@@ -92,6 +116,8 @@ static void compare_slot(const struct ring_nic *nic, uint64_t seq)
 		EXPECT(slow.slot[seq + alike].start_ps == slot.start_ps + alike * slot.pitch_ps);
 		EXPECT(slow.slot[seq + alike].end_ps ==
 		       slow.slot[seq + alike].start_ps + slot.pitch_ps);
+		EXPECT(slow.slot[seq + alike].frame_bytes == slot.frame_bytes);
+		EXPECT(slow.slot[seq + alike].continues == slot.continues);
 	}
 }
 
@@ -126,27 +152,34 @@ static void compare_now(struct ring_nic *nic, uint64_t now)
 }
 
 /*
- * The announced time is not after the start of the next frame, and looking again at it never stands
- * still.
+ * The announced time is not after the start of the next frame, or of its last fragment if the first
+ * is latched, and looking again at it never stands still.
  */
 static void compare_next_frame(struct ring_nic *nic, uint64_t *now)
 {
 	uint64_t before;
+	uint64_t latched; /* when it was announced */
 	uint64_t when;
 	int looks;
 
 	ring_nic_advance(nic, *now);
 	slow_advance(&slow, *now);
 	before = seen.frames;
+	latched = slow.latched;
 	for (looks = 0; looks < 8 && ring_nic_next_frame(nic, &when) && seen.frames == before;
 	     looks++) {
 		EXPECT(when > *now);
+		latched = slow.latched;
 		*now = when;
 		ring_nic_advance(nic, when);
 		slow_advance(&slow, when);
 	}
-	if (seen.frames > before && looks)
-		EXPECT(seen.frame[before].start_ps >= *now);
+	if (seen.frames > before && looks) {
+		const struct ring_nic_frame *frame = &seen.frame[before];
+		uint64_t last = frame->seq + frame->slots - 1;
+
+		EXPECT(slow.slot[frame->seq < latched ? last : frame->seq].start_ps >= *now);
+	}
 }
 
 static uint8_t *slow_memory(uint32_t idx)
@@ -193,8 +226,10 @@ static void random_rearm(struct ring_nic *nic, uint64_t now)
 		if (slow.length[idx] == 0 && draw(40)) {
 			uint32_t bytes = draw(2) ? NOMINAL_BYTES : 60 + (uint32_t)draw(150);
 
+			if (slow.part[idx] != SLOW_ALONE)
+				bytes += 24;
 			ring_nic_set_length(nic, idx, bytes, now);
-			slow_describe(&slow, idx, bytes, slow.real[idx], now);
+			slow_set_length(&slow, idx, bytes, now);
 		}
 	}
 	ring_nic_rearm(nic, (uint32_t)(slow.latched % slots), slots, now);
@@ -214,6 +249,67 @@ static void random_doorbell(struct ring_nic *nic, uint64_t now)
 		random_rearm(nic, now);
 	ring_nic_doorbell(nic, tail, now);
 	slow_doorbell(&slow, tail, now);
+}
+
+/* A while in which the NIC may fetch, and seldom a doorbell in the middle of a frame. */
+static void between_stores(struct ring_nic *nic, uint64_t *now)
+{
+	*now += draw(3) ? draw(300000) : draw(2) * draw(4000000);
+	if (draw(12) == 0)
+		random_doorbell(nic, *now);
+}
+
+/* Descriptors from @first on become fragments, store by store, in one order or the other. */
+static void random_fragments(struct ring_nic *nic, uint32_t first, uint32_t fragments,
+			     uint64_t *now)
+{
+	uint32_t slots = slow.params.ring_slots;
+	bool backwards = draw(4) == 0;
+	uint32_t i;
+
+	for (i = 0; i < fragments; i++) {
+		uint32_t part = backwards ? fragments - 1 - i : i;
+		uint32_t idx = (first + part) % slots;
+		uint32_t bytes = tiny ? (uint32_t)draw(70) : 84 + (uint32_t)draw(draw(3) ? 4 : 180);
+		bool last = (part == fragments - 1) != (draw(60) == 0);
+
+		if (draw(8) ==
+		    0) /* as a continuation that ends its frame it has the nominal pitch */
+			bytes = NOMINAL_BYTES + RING_NIC_PREAMBLE_BYTES;
+
+		slow_advance(&slow, *now);
+		ring_nic_buffer(nic, idx, *now)[draw(60)] = (uint8_t)draw(256);
+		ring_nic_commit_fragment(nic, idx, bytes, last, *now);
+		slow_commit_fragment(&slow, idx, bytes, last, *now);
+		between_stores(nic, now);
+	}
+}
+
+/* A frame is written, most of the time right, and in half of the cases withdrawn later. */
+static void random_run(struct ring_nic *nic, uint64_t *now)
+{
+	uint32_t slots = slow.params.ring_slots;
+	uint32_t first = (uint32_t)((slow.latched + draw(draw(2) ? 4 : slots)) % slots);
+	uint32_t fragments = 1 + (uint32_t)draw(tiny ? 6 : 3);
+	uint32_t i;
+
+	if (fragments > slots)
+		fragments = slots;
+	random_fragments(nic, first, fragments, now);
+	if (draw(20) == 0) /* an FCS over others than these */
+		fragments = 1 + (uint32_t)draw(slots);
+	slow_advance(&slow, *now);
+	ring_nic_buffer(nic, (first + fragments - 1) % slots, *now)[draw(60)] = (uint8_t)draw(256);
+	ring_nic_seal(nic, first, fragments, *now);
+	slow_seal(&slow, first, fragments, *now);
+	between_stores(nic, now);
+	if (draw(2))
+		return;
+	*now += draw(2) * draw(9000000);
+	for (i = 0; i < fragments; i++) {
+		random_retire(nic, (first + i) % slots, 64 + (uint32_t)draw(100), *now);
+		between_stores(nic, now);
+	}
 }
 
 /* The end of the NIC's life, and an index that stands still meanwhile: seldom. */
@@ -243,13 +339,14 @@ static void random_step(struct ring_nic *nic, uint64_t *now)
 	uint64_t gap = draw(10);
 
 	*now += gap < 3 ? 0 : gap < 8 ? draw(1000000) : draw(40000000);
-	switch (draw(9)) {
+	switch (draw(11)) {
 	case 0: random_commit(nic, idx, bytes, *now); break;
 	case 1: random_retire(nic, idx, bytes, *now); break;
 	case 2:
+		if (slow.part[idx] != SLOW_ALONE && !tiny)
+			bytes += 24;
 		ring_nic_set_length(nic, idx, bytes, *now);
-		slow_advance(&slow, *now);
-		slow_describe(&slow, idx, bytes, slow.real[idx], *now);
+		slow_set_length(&slow, idx, bytes, *now);
 		break;
 	/* a byte that may be committed changes in memory: torn if it comes before the latch */
 	case 3:
@@ -260,6 +357,8 @@ static void random_step(struct ring_nic *nic, uint64_t *now)
 	case 4: compare_now(nic, *now); break;
 	case 5: compare_next_frame(nic, now); break;
 	case 6: random_fault(nic, *now); break;
+	case 7:
+	case 8: random_run(nic, now); break;
 	default: random_doorbell(nic, *now);
 	}
 }
@@ -301,4 +400,5 @@ void lazy_and_exact_models_agree(void)
 		free(nic);
 	}
 	now_round = 0;
+	EXPECT(put_together > 5000 && mixed > 5000);
 }

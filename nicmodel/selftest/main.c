@@ -20,6 +20,7 @@ static void on_frame(void *sink, const struct ring_nic_frame *frame)
 	struct seen *s = sink;
 
 	s->first_byte[s->frames] = frame->data[0];
+	s->digest[s->frames] = slow_digest(frame->data, frame->frame_bytes - RING_NIC_FCS_BYTES);
 	s->frame[s->frames++] = *frame;
 }
 
@@ -449,6 +450,7 @@ int main(void)
 	drawn_values_are_as_described();
 	unusable_parameters_are_refused();
 	long_silence_is_one_step();
+	frames_of_fragments();
 	lazy_and_exact_models_agree();
 	printf("%" PRIu64 " passed, %" PRIu64 " failed\n", passed, failed);
 	return failed != 0;

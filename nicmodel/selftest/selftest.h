@@ -23,6 +23,7 @@ enum { BUFFER_BYTES = 256, NOMINAL_BYTES = 100 };
 struct seen {
 	struct ring_nic_frame frame[SLOW_SEQ_MAX];
 	uint8_t first_byte[SLOW_SEQ_MAX];
+	uint64_t digest[SLOW_SEQ_MAX];
 	uint64_t frames;
 	uint64_t idle_ps;
 	uint64_t idles;
@@ -41,5 +42,6 @@ struct ring_nic_params base_params(void);
 struct ring_nic *make(const struct ring_nic_params *params);
 
 void lazy_and_exact_models_agree(void);
+void frames_of_fragments(void);
 
 #endif

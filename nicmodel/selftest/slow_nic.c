@@ -57,11 +57,49 @@ static bool is_torn(const struct slow_nic *slow, uint32_t idx)
 	return memcmp(slow->committed[idx], memory(slow, idx), slow->data_bytes[idx]) != 0;
 }
 
-/* Whether the NIC's memory had another frame at the commit than the CPU's buffer. */
+/* Whether the NIC's memory had other bytes than the FCS at the commit than the CPU's buffer. */
 static bool is_stale(const struct slow_nic *slow, uint32_t idx)
 {
-	return memcmp(slow->committed[idx], slow->meant[idx],
-		      slow->length[idx] - RING_NIC_FCS_BYTES) != 0;
+	uint32_t fcs = slow->part[idx] == SLOW_GOES_ON ? 0 : RING_NIC_FCS_BYTES;
+
+	return slow->length[idx] > fcs &&
+	       memcmp(slow->committed[idx], slow->meant[idx], slow->length[idx] - fcs) != 0;
+}
+
+uint64_t slow_digest(const uint8_t *data, uint32_t bytes)
+{
+	uint64_t digest = bytes;
+
+	while (bytes--)
+		digest = digest * 1099511628211u + *data++;
+	return digest;
+}
+
+/* Slot k, just latched from @idx, as a part of what the slots before it began. */
+static void put_together(struct slow_nic *slow, uint64_t k, uint32_t idx)
+{
+	struct slow_slot *slot = &slow->slot[k];
+	const struct slow_slot *before = k > 0 && slow->slot[k - 1].continues ? slot - 1 : NULL;
+
+	slot->first = before ? before->first : k;
+	slot->total = (before ? before->total : 0) + slot->frame_bytes;
+	slot->continues = slow->part[idx] == SLOW_GOES_ON;
+	if (!before && slow->part[idx] == SLOW_ALONE)
+		return;
+	slot->real = slow->summed_bytes[idx] > 0 && slot->total == slow->summed_bytes[idx];
+	slot->torn = false;
+	slot->stale = is_stale(slow, idx);
+	if (before) {
+		slot->stale |= before->stale;
+		slot->late |= before->late;
+	}
+	if (slot->total <= SLOW_FRAME_MAX)
+		memcpy(slow->under_way + slot->total - slot->frame_bytes, memory(slow, idx),
+		       slot->frame_bytes);
+	if (!slot->real)
+		return;
+	slot->real = !slot->late && !memcmp(slow->under_way, slow->summed[idx], slot->total);
+	slot->digest = slow_digest(slow->under_way, (uint32_t)slot->total - RING_NIC_FCS_BYTES);
 }
 
 /* Each pause is met by the first slot that would start at or after it, and by no other. */
@@ -88,6 +126,7 @@ void slow_advance(struct slow_nic *slow, uint64_t now_ps)
 		slow->now_ps = now_ps;
 	while (slow->latched < slow->tail_seq && !slow->unarmed && !slow->halted) {
 		uint64_t k = slow->latched;
+		bool inside = k > 0 && slow->slot[k - 1].continues;
 		uint32_t idx = (uint32_t)(k % slow->params.ring_slots);
 		struct slow_slot *slot = &slow->slot[k];
 		uint64_t left = must_have_left(slow, k);
@@ -109,17 +148,23 @@ void slow_advance(struct slow_nic *slow, uint64_t now_ps)
 		slot->real = slow->real[idx];
 		slot->torn = slot->real && is_torn(slow, idx);
 		slot->stale = slot->real && is_stale(slow, idx);
-		if (slow->params.clobbers)
-			slow->length[idx] = 0;
 		slot->start_ps = end_ps;
 		if (slot->start_ps < slot->latch_ps)
 			slot->start_ps = slot->latch_ps;
 		if (slot->start_ps < slot->bell_start_ps)
 			slot->start_ps = slot->bell_start_ps;
 		slot->ready_ps = slot->start_ps;
-		hold_back(slow, slot, end_ps);
-		slot->end_ps =
-			slot->start_ps + (slot->frame_bytes + 20ull) * slow->params.byte_time_ps;
+		slot->late = inside && slot->start_ps > end_ps;
+		if (!inside)
+			hold_back(slow, slot, end_ps);
+		put_together(slow, k, idx);
+		if (slow->params.clobbers)
+			slow->length[idx] = 0;
+		slot->end_ps = slot->start_ps + slot->frame_bytes * slow->params.byte_time_ps;
+		if (!inside)
+			slot->end_ps += 8ull * slow->params.byte_time_ps;
+		if (!slot->continues)
+			slot->end_ps += 12ull * slow->params.byte_time_ps;
 		slow->latched++;
 	}
 }
@@ -134,6 +179,57 @@ void slow_describe(struct slow_nic *slow, uint32_t idx, uint32_t frame_bytes, bo
 		frame_bytes = slow->params.frame_bytes_max;
 	slow->length[idx] = frame_bytes;
 	slow->real[idx] = real;
+	slow->part[idx] = SLOW_ALONE;
+	slow->summed_bytes[idx] = 0;
+}
+
+void slow_set_length(struct slow_nic *slow, uint32_t idx, uint32_t bytes, uint64_t now_ps)
+{
+	uint8_t part = slow->part[idx];
+
+	slow_describe(slow, idx, bytes, slow->real[idx], now_ps);
+	if (part == SLOW_ALONE)
+		return;
+	slow->part[idx] = part;
+	if (bytes < 1)
+		bytes = 1;
+	if (bytes > slow->params.frame_bytes_max)
+		bytes = slow->params.frame_bytes_max;
+	if (bytes > slow->params.buffer_stride)
+		bytes = (uint32_t)slow->params.buffer_stride;
+	slow->length[idx] = bytes;
+}
+
+void slow_commit_fragment(struct slow_nic *slow, uint32_t idx, uint32_t bytes, bool last,
+			  uint64_t now_ps)
+{
+	slow_commit(slow, idx, bytes, 0, now_ps);
+	slow->real[idx] = false;
+	slow->part[idx] = last ? SLOW_ENDS : SLOW_GOES_ON;
+	slow_set_length(slow, idx, bytes, now_ps);
+}
+
+void slow_seal(struct slow_nic *slow, uint32_t first, uint32_t fragments, uint64_t now_ps)
+{
+	uint32_t slots = slow->params.ring_slots;
+	uint32_t last = (first + fragments - 1) % slots;
+	uint32_t total = 0;
+	uint32_t i;
+
+	slow_advance(slow, now_ps);
+	if (slow->part[last] != SLOW_ENDS || slow->length[last] < RING_NIC_FCS_BYTES)
+		return;
+	slow->summed_bytes[last] = 0;
+	for (i = 0; i < fragments; i++) {
+		uint32_t idx = (first + i) % slots;
+
+		if (slow->length[idx] == 0 ||
+		    total + slow->length[idx] > slow->params.frame_bytes_max)
+			return;
+		memcpy(slow->summed[last] + total, memory(slow, idx), slow->length[idx]);
+		total += slow->length[idx];
+	}
+	slow->summed_bytes[last] = total;
 }
 
 void slow_commit(struct slow_nic *slow, uint32_t idx, uint32_t frame_bytes, uint32_t data_bytes,

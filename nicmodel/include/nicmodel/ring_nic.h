@@ -21,6 +21,15 @@
  * bytes change leaves torn, with a good FCS: nothing on the wire tells it from the frame that was
  * meant. Placeholders have a bad FCS whatever their bytes.
  *
+ * A frame may be made of several descriptors, fragments, of which the last one ends it (end of
+ * packet). Each is a slot of the equations above, but only the first has a preamble and only the
+ * last a gap: what is latched behind a fragment that ends no frame continues that frame, whatever
+ * it is, and pauses wait for the end. The CPU computes the FCS of such a frame and writes it into
+ * the last fragment (ring_nic_seal()). It is good if the bytes that were latched are as many as and
+ * the same as those it was computed over and the MAC did not run dry: T(k) = E(k - 1) inside the
+ * frame. An insertion of the MAC does not mend it: what a whole frame behind a fragment makes has a
+ * bad FCS, as on NICs that take "insert FCS" from the first descriptor.
+ *
  * Cost follows frames, odd lengths and calls; runs of nominal placeholders are advanced in closed
  * form. Sources: descriptor rings with head and tail register (Intel 82574 datasheet section 7.2;
  * Broadcom GENET as in Linux bcmgenet), launch of DMA reads when the packet buffer has room for a
@@ -51,15 +60,18 @@ enum ring_nic_index {
 };
 
 /**
- * struct ring_nic_frame - a real frame on its way to the wire; reported at its latch, so usually
- * before @start_ps
+ * struct ring_nic_frame - a real frame on its way to the wire; reported at the latch of its last
+ * descriptor, so usually before @start_ps, later if it has more descriptors than are prefetched
  * @seq: slots sent before it since the start
- * @desc_idx: its descriptor
+ * @slots: it takes, one for each of its descriptors
+ * @desc_idx: its first descriptor
  * @start_ps: first bit of the preamble
  * @frame_bytes: with FCS, without preamble
  * @data: the bytes latched, FCS excluded (@frame_bytes - 4); valid during the call only
- * @torn: its data bytes changed in the NIC's memory after the commit
- * @stale: the NIC's memory did not hold what the CPU's buffer held at the commit: not written back
+ * @torn: its data bytes changed in the NIC's memory after the commit; never with fragments, whose FCS
+ *	is bad then
+ * @stale: the NIC's memory did not hold what the CPU's buffer held at the commit: not written back;
+ *	of any fragment
  *
  * The FCS is that of @data. @torn and @stale are known to nobody on the wire: for accounting only.
  */
@@ -68,6 +80,7 @@ struct ring_nic_frame {
 	uint64_t start_ps;
 	const uint8_t *data;
 	uint32_t desc_idx;
+	uint32_t slots;
 	uint32_t frame_bytes;
 	bool torn;
 	bool stale;
@@ -77,8 +90,8 @@ struct ring_nic_frame {
  * struct ring_nic_params - constant for the life of a NIC
  * @ring_slots: descriptors, 2-4096
  * @nominal_bytes: length of the placeholders the ring starts with, FCS included
- * @frame_bytes_min: shortest frame it sends; shorter lengths are raised to it
- * @frame_bytes_max: longest
+ * @frame_bytes_min: shortest frame of one descriptor it sends; shorter lengths are raised to it
+ * @frame_bytes_max: longest; what fragments make beyond that has a bad FCS
  * @prefetch_slots: frames beyond the one on the wire that may have been fetched, 0-1024
  * @fifo_bytes: frame bytes the FIFO holds, the one on the wire included; a fetch starts when
  * @frame_bytes_max fit; 0: no limit
@@ -96,7 +109,7 @@ struct ring_nic_frame {
  *	fetched it.
  *	Whoever drives it says the length again, from a copy of its own, before it re-arms: ring_nic_set_length()
  * @history_runs: least number of runs of equal slots remembered behind the wire; 0: as many as the
- *	index needs
+ *	index needs if no fragment but the last of a frame is shorter than a slot of @frame_bytes_min
  * @seed: of the drawn values
  * @coherent: the NIC fetches from @buffers; false: from @device_buffers, which the CPU's stores
  *	reach when they are
@@ -138,7 +151,11 @@ struct ring_nic_params {
 
 /**
  * struct ring_nic_counters - since init, as of the last latch
- * @placeholders, @frames: slots latched; @frame_bytes: of real frames
+ * @placeholders: descriptors latched that were a frame of their own with a bad FCS: placeholders
+ *	and last fragments latched alone
+ * @mixed: frames of several descriptors with a bad FCS; so is one that ring_nic_halt() cuts, even
+ *	behind its first fragment
+ * @frames: with a good FCS; @frame_bytes: in these
  * @idle_ps, @underruns: idle wire between slots that no pause held back, and how often
  * @paused_ps, @pauses: by how much pauses held slots back, and how many slots
  * @halts: fetches that met a descriptor not re-armed; nothing more is fetched until the next
@@ -147,9 +164,14 @@ struct ring_nic_params {
  * @torn: real frames whose bytes changed after their commit
  * @stale: real frames whose bytes were not written back at their commit
  * @bell_errors: doorbells that went backwards or beyond the ring, ignored
+ *
+ * A receiver that counts frames with a bad FCS has counted @placeholders + @mixed when all that was
+ * latched has left. Those shorter than 64 bytes or longer than it takes it may count elsewhere.
+ * Without fragments @placeholders + @frames are the slots latched.
  */
 struct ring_nic_counters {
 	uint64_t placeholders;
+	uint64_t mixed;
 	uint64_t frames;
 	uint64_t frame_bytes;
 	uint64_t idle_ps;
@@ -179,8 +201,10 @@ struct ring_nic_position {
 /**
  * struct ring_nic_slot - one slot of the recent past; @sent_ps as in ring_nic_position, at its
  * start
+ * @frame_bytes: in its descriptor; @continues: the next slot goes on with the same frame
  *
- * @alike: at least so many slots, from this one on, follow each other without a gap at this pitch
+ * @alike: at least so many slots, from this one on, follow each other without a gap at this pitch,
+ *	all with these bytes, and all or none continue
  */
 struct ring_nic_slot {
 	uint64_t start_ps;
@@ -188,6 +212,8 @@ struct ring_nic_slot {
 	uint64_t sent_ps;
 	uint64_t pitch_ps;
 	uint64_t alike;
+	uint32_t frame_bytes;
+	bool continues;
 };
 
 struct ring_nic;
@@ -218,6 +244,27 @@ void ring_nic_commit(struct ring_nic *nic, uint32_t desc_idx, uint32_t frame_byt
 		     uint32_t data_bytes, uint32_t written_bytes, uint64_t now_ps);
 
 /**
+ * ring_nic_commit_fragment() - descriptor becomes a part of a frame, without a good FCS until
+ * ring_nic_seal()
+ * @bytes: of the frame that are in its buffer, 1 to buffer_stride and no more than frame_bytes_max;
+ *	written back before if memory is not coherent
+ * @last: the frame ends in it (end of packet)
+ */
+void ring_nic_commit_fragment(struct ring_nic *nic, uint32_t desc_idx, uint32_t bytes, bool last,
+			      uint64_t now_ps);
+
+/**
+ * ring_nic_seal() - the FCS over @fragments descriptors from @first_idx on (wrapping) stands in the
+ * last of them
+ *
+ * The last 4 bytes of that fragment are written back if memory is not coherent; the FCS is that of
+ * the bytes that then stand in the NIC's memory. Whatever is done to that descriptor afterwards
+ * takes the FCS away. No effect if it is no last fragment of 4 bytes or more; a bad FCS if all are
+ * together longer than frame_bytes_max or the length of one has been overwritten.
+ */
+void ring_nic_seal(struct ring_nic *nic, uint32_t first_idx, uint32_t fragments, uint64_t now_ps);
+
+/**
  * ring_nic_retire() - descriptor becomes a placeholder; then @data_bytes of its buffer are zeroed
  * and written back
  */
@@ -238,8 +285,8 @@ void ring_nic_rearm(struct ring_nic *nic, uint32_t first_idx, uint32_t count, ui
 void ring_nic_doorbell(struct ring_nic *nic, uint64_t tail_seq, uint64_t now_ps);
 
 /**
- * ring_nic_halt() - nothing is fetched any more; what was latched leaves whole, and doorbells have
- * no effect
+ * ring_nic_halt() - nothing is fetched any more; what was latched leaves whole, a frame of which
+ * fragments are missing with a bad FCS, and doorbells have no effect
  *
  * Until the next ring_nic_init(). Descriptors and buffers may be changed; everything stays
  * readable.
@@ -281,9 +328,10 @@ void ring_nic_advance(struct ring_nic *nic, uint64_t now_ps);
 
 /**
  * ring_nic_next_frame() - when to look again for the next committed and posted frame
- * @when_ps: not after its start as long as nothing is written and never in the past
+ * @when_ps: not after its start as long as nothing is written and never in the past; if fragments of
+ *	it have been latched, not after the start of its last one
  *
- * Return: false if no real frame waits to be fetched.
+ * Return: false if no real frame waits to be fetched; one of fragments is real once it is sealed.
  */
 bool ring_nic_next_frame(const struct ring_nic *nic, uint64_t *when_ps);
 
