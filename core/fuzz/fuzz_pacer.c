@@ -89,14 +89,18 @@ static struct kpn_time start_of(const struct rig *rig, const struct setup *setup
 			    fake_nic_position(&rig->nic) + ahead * setup->slot_ps);
 }
 
-/* 1 in 16 is as long as it may be, or a little too long; the rest is short. */
+/* 1 in 16 is as long as it may be, or a little too long, 4 have any length; the rest is short. */
 static u32 frame_bytes_of(const struct setup *setup, u32 choice)
 {
 	u32 longest = setup->config.slot_bytes;
 	u32 least = KPN_FRAME_BYTES_MIN - 4;
 
+	if (longest < setup->config.frame_bytes_max)
+		longest = setup->config.frame_bytes_max;
 	if (choice % 16 == 0)
 		return longest + 2 - choice / 16 % 24;
+	if (choice % 4 == 1)
+		return least + choice / 16 % (longest - least);
 	return least + choice / 16 % (longest - least < 64 ? longest - least : 64);
 }
 

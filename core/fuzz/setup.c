@@ -154,6 +154,32 @@ static void choose_start(struct setup *setup, struct bytes *bytes)
 		setup->start_position_ps = 0 - (form >> 3) * 20 * setup->slot_ps;
 }
 
+/* Three in four links have frames longer than a slot, in one buffer or in several. */
+static void choose_frames(struct setup *setup, struct bytes *bytes)
+{
+	struct kpn_config *config = &setup->config;
+	u32 form = take(bytes, 1);
+	u32 longer = take_in(bytes, 1, 1u + KPN_FRAME_BYTES_MAX - KPN_FRAME_BYTES_MIN);
+
+	if (config->mode == KPN_MODE_PAPER || !(form & 3))
+		return;
+	setup->params.fragments_max = form & 4 ? KPN_SPAN_SLOTS_MAX : 1;
+	config->frame_bytes_max = config->slot_bytes + longer;
+	if (form & 8 || config->frame_bytes_max > KPN_FRAME_BYTES_MAX)
+		config->frame_bytes_max = KPN_FRAME_BYTES_MAX;
+	setup->params.long_bytes = config->frame_bytes_max + 2 * KPN_WIRE_OVERHEAD_BYTES;
+}
+
+/* The longest frames for which depth, ring and budget have room. */
+static void fit_frames(struct setup *setup)
+{
+	struct kpn_problem problem;
+
+	if (kpn_config_validate(&setup->config, &setup->caps, &problem, 1) &&
+	    strcmp(problem.field, "frame_bytes_max") == 0)
+		setup->config.frame_bytes_max = (u32)problem.max;
+}
+
 void fuzz_choose(struct setup *setup, struct bytes *bytes)
 {
 	static const u32 drifts_ppb[] = { 1000, 100, 20000, 100000 };
@@ -177,15 +203,22 @@ void fuzz_choose(struct setup *setup, struct bytes *bytes)
 	choose_depth(setup, bytes);
 	choose_classes(setup, bytes);
 	choose_start(setup, bytes);
+	choose_frames(setup, bytes);
 	shortest_bytes = config->slot_bytes;
 	longest_bytes = config->slot_bytes;
 	if (config->mode == KPN_MODE_PHASE_LOCKED) {
 		shortest_bytes -= config->trim_down_bytes;
 		longest_bytes += config->trim_up_bytes;
 	}
+	/* placeholders behind a long frame are as short as they may be */
+	if (config->frame_bytes_max)
+		shortest_bytes = KPN_FRAME_BYTES_MIN;
 	setup->params.buffer_bytes = longest_bytes;
+	if (longest_bytes < config->frame_bytes_max + TRIM_BYTES_MAX)
+		setup->params.buffer_bytes = config->frame_bytes_max + TRIM_BYTES_MAX;
 	setup->caps = fake_nic_caps(&setup->params, config->drift_ppb_max, shortest_bytes,
 				    longest_bytes, 1);
 	if (take(bytes, 1) & 1)
 		setup->caps.pause_ns_max = (u32)kpn_div_u64(64 * setup->slot_ps, 1000) + 1;
+	fit_frames(setup);
 }

@@ -23,6 +23,14 @@ void watch_mark(u64 *planes, u32 plane_words, u32 plane, u32 index)
 	watched_is_marked |= plane == watched_plane && index == watched_index;
 }
 
+/* Instead of find_rows(). */
+void no_rows(struct kpn_partition *partition, const u16 *allowed, u32 slots)
+{
+	(void)partition;
+	(void)allowed;
+	(void)slots;
+}
+
 /*
  * PROVE planes_repeat_the_period
  * bounds: tables of 1 to 65536 slots
@@ -99,6 +107,7 @@ void mark_sets_one_bit(void)
  * define: ANY_CLASSES=0x8003
  * cases: SLOTS=3 1 2 22 33 65
  * replace: mark: watch_mark (mark_sets_one_bit)
+ * replace: find_rows: no_rows (rows_are_the_longest)
  * unwind: 67
  * unwindset: kpn_partition_init.0:4
  * mutant: core/src/partition.c: KPN_PLANE_RESERVED, index); => KPN_PLANE_RESERVED, from);
@@ -177,5 +186,36 @@ void index_is_modulo(void)
 	u32 index = (u32)any_below(PLANE_SLOTS);
 
 	PROVE(kpn_partition_index(&partition, period * PLANE_SLOTS + index) == index);
+}
+
+/*
+ * PROVE rows_are_the_longest
+ * bounds: tables of 1, 2, 5 and 9 slots, all masks of classes 0 and 15
+ * define: ANY_CLASSES=0x8001
+ * cases: SLOTS=5 1 2 9
+ * unwind: 148
+ * mutant: core/src/partition.c: i < 2 * slots + KPN_SPAN_SLOTS_MAX => i < slots
+ * mutant: core/src/partition.c: ? row[tc] + 1 : 0; => ? row[tc] + 1 : row[tc];
+ */
+void rows_are_the_longest(void)
+{
+	struct kpn_partition partition = { .slots = SLOTS };
+	u16 allowed[SLOTS];
+	u32 tc = any_below(2) ? 15 : 0;
+	u32 longest = 0;
+	u32 row = 0;
+	u32 i;
+
+	any_masks(allowed);
+	find_rows(&partition, allowed, SLOTS);
+	for (i = 0; i < 2 * SLOTS; i++) {
+		row = allowed[i % SLOTS] >> tc & 1 ? row + 1 : 0;
+		if (row > longest)
+			longest = row;
+	}
+	/* a row without an end is as long as any frame */
+	if (longest >= SLOTS)
+		longest = KPN_SPAN_SLOTS_MAX;
+	PROVE(partition.row_max[tc] == longest);
 }
 #endif

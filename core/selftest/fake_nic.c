@@ -120,11 +120,11 @@ static void check_contents(struct fake_nic *nic, u32 idx)
 	if (nic->params.coherent)
 		memcpy(fake_device_of(nic, idx), fake_buffer_of(nic, idx),
 		       nic->params.buffer_bytes);
-	if (desc->bytes < nic->params.frame_bytes_min ||
+	if ((desc->bytes < nic->params.frame_bytes_min && !desc->fragment) ||
 	    desc->bytes > nic->params.frame_bytes_max || desc->bytes > nic->params.buffer_bytes)
 		nic->faults |= FAKE_LENGTH;
 	if (desc->real) {
-		if (desc->data_bytes + KPN_FCS_BYTES > desc->bytes)
+		if (desc->data_bytes + KPN_FCS_BYTES > desc->bytes && !desc->fragment)
 			nic->faults |= FAKE_CUT;
 		if (!same(data, fake_committed_of(nic, idx), nic->params.buffer_bytes))
 			nic->faults |= nic->params.coherent ? FAKE_TORN : FAKE_STALE;
@@ -134,6 +134,50 @@ static void check_contents(struct fake_nic *nic, u32 idx)
 		else
 			nic->faults |= FAKE_DIRTY;
 	}
+}
+
+/* Preamble before the first buffer of a frame, gap behind the last. */
+static u32 wire_bytes_of(const struct fake_nic *nic, const struct fake_desc *desc)
+{
+	return desc->bytes + (nic->joined ? 0u : KPN_PREAMBLE_BYTES) +
+	       (desc->more ? 0u : KPN_GAP_BYTES);
+}
+
+/* Sum over a frame; the FCS of the fake. */
+u32 fake_fcs(const u8 *data, u32 bytes)
+{
+	u32 sum = 0x811c9dc5u;
+
+	for (; bytes; bytes--)
+		sum = (sum ^ *data++) * 0x01000193u;
+	return sum;
+}
+
+/* A buffer of several: a frame is reported when its last is latched, if the FCS is right. */
+static void join(struct fake_nic *nic, const struct fake_desc *desc, const struct fake_slot *slot)
+{
+	struct fake_slot *whole = &nic->whole;
+	u32 fcs;
+
+	if (!nic->joined++) {
+		*whole = *slot;
+		whole->frame_bytes = 0;
+		whole->real = true;
+		whole->data = nic->frame;
+	}
+	if (whole->frame_bytes + desc->bytes <= FAKE_FRAME_BYTES)
+		memcpy(nic->frame + whole->frame_bytes, slot->data, desc->bytes);
+	whole->frame_bytes += desc->bytes;
+	if (desc->more)
+		return;
+	nic->joined = 0;
+	whole->data_bytes = desc->data_bytes;
+	memcpy(&fcs, nic->frame + whole->frame_bytes - KPN_FCS_BYTES, sizeof(fcs));
+	if (!desc->fragment || whole->frame_bytes > nic->params.frame_bytes_max ||
+	    fake_fcs(nic->frame, whole->frame_bytes - KPN_FCS_BYTES) != fcs)
+		nic->faults |= FAKE_MIXED;
+	else
+		nic->params.sink_slot(nic->params.sink, whole);
 }
 
 static void latch(struct fake_nic *nic, u64 at_ps)
@@ -154,7 +198,7 @@ static void latch(struct fake_nic *nic, u64 at_ps)
 	desc->seq = nic->fetch_seq;
 	desc->latched = true;
 	desc->start_ps = nic->end_ps > earliest_ps ? nic->end_ps : earliest_ps;
-	desc->end_ps = desc->start_ps + (u64)kpn_wire_bytes(desc->bytes) * params->byte_ps;
+	desc->end_ps = desc->start_ps + (u64)wire_bytes_of(nic, desc) * params->byte_ps;
 	desc->position_ps = nic->position_ps;
 	desc->pass_ps = (params->index_counts_done ? desc->end_ps : at_ps) + lag_ps;
 	if (desc->pass_ps < before_ps)
@@ -174,7 +218,10 @@ static void latch(struct fake_nic *nic, u64 at_ps)
 	nic->fetch_seq++;
 	if (++nic->fetch_idx == params->ring_slots)
 		nic->fetch_idx = 0;
-	params->sink_slot(params->sink, &slot);
+	if (nic->joined || desc->fragment)
+		join(nic, desc, &slot);
+	else
+		params->sink_slot(params->sink, &slot);
 }
 
 void fake_run(struct fake_nic *nic)

@@ -14,6 +14,8 @@
 
 #include "keepon/nic_ops.h"
 
+enum { FAKE_FRAME_BYTES = 2048 };
+
 /** enum fake_fault - what a core must never cause; bits */
 enum fake_fault {
 	FAKE_LATE_COMMIT = 1 << 0, /* a frame was written into a slot latched before */
@@ -30,10 +32,13 @@ enum fake_fault {
 	FAKE_IDX = 1 << 8,     /* descriptor outside the ring */
 	FAKE_STALE = 1 << 9,   /* bytes written and not written back were fetched */
 	FAKE_HALTED = 1 << 10, /* a doorbell after the halt */
+	FAKE_MIXED = 1 << 11,  /* old and new descriptors made one frame, with a bad FCS */
+	FAKE_SPLIT = 1 << 12,  /* a tail between two buffers of a frame */
 };
 
 /**
- * struct fake_slot - one slot as latched
+ * struct fake_slot - one slot as latched; of a frame in several buffers the last, as the first of
+ * them
  * @latch_ps, @start_ps: instants; @position_ps: wire time of all slots before it
  * @frame_bytes: with FCS; @data_bytes: of a real frame, without; @data: valid during the call
  */
@@ -52,6 +57,8 @@ struct fake_slot {
  * struct fake_params - constant for the life of a NIC
  * @buffer_bytes: of every descriptor; slot and greatest lengthening
  * @prefetch_slots: frames latched beyond the one on the wire
+ * @fragments_max: buffers of a frame, as its limits say; 0: one
+ * @long_bytes: wire bytes of the longest frame, if it is longer than a slot
  * @index_lag_ps_min, @index_lag_ps_max: from latch or end of a slot to the index showing it, drawn
  *	per slot
  * @restart_ps_min, @restart_ps_max: drawn per doorbell
@@ -74,6 +81,8 @@ struct fake_params {
 	u32 frame_bytes_max;
 	u32 byte_ps;
 	u32 prefetch_slots;
+	u32 fragments_max;
+	u32 long_bytes;
 	u32 index_modulus;
 	u64 index_lag_ps_min;
 	u64 index_lag_ps_max;
@@ -111,6 +120,7 @@ struct fake_desc;
  *	anew, so far
  * @gone: the NIC cannot be read, and does nothing; @frozen: its index stands still; @misread: it was
  *	read while it stood still though the NIC had gone on; @halted
+ * @whole, @frame: of the frame that is being fetched in several buffers
  * @pause_ps: until when the wire stands still between two frames
  * @faults: enum fake_fault of all time
  */
@@ -135,6 +145,7 @@ struct fake_nic {
 	u64 end_ps;
 	u64 position_ps;
 	u64 random;
+	struct fake_slot whole;
 	u64 index_reads;
 	u64 bells;
 	u64 stores;
@@ -151,6 +162,8 @@ struct fake_nic {
 	u32 read_idx;
 	u32 tail_idx;
 	u32 faults;
+	u32 joined; /* buffers of the frame being fetched so far */
+	u8 frame[FAKE_FRAME_BYTES];
 };
 
 #define FAKE_RAMP_PS 20000000ull

@@ -32,7 +32,7 @@ struct kpn_nic_caps fake_nic_caps(const struct fake_params *params, u32 drift_pp
 		(u64)params->prefetch_slots * kpn_wire_bytes(shortest_bytes) * params->byte_ps;
 	u64 ahead_max =
 		(u64)params->prefetch_slots * kpn_wire_bytes(longest_bytes) * params->byte_ps +
-		params->restart_ps_max;
+		params->restart_ps_max + (u64)params->long_bytes * params->byte_ps;
 	struct kpn_nic_caps caps = {
 		.ring_slots_min = 8,
 		.ring_slots_max = 4096,
@@ -47,6 +47,7 @@ struct kpn_nic_caps fake_nic_caps(const struct fake_params *params, u32 drift_pp
 		.start_quantum_bytes = quantum_bytes,
 		.placeholder_bytes_min = params->frame_bytes_min,
 		.frame_bytes_max = params->frame_bytes_max,
+		.fragments_max = params->fragments_max,
 		.placeholder_kinds = 1u << KPN_PLACEHOLDER_BAD_FCS | (params->spare ? 6u : 0),
 		.index_counts_done = params->index_counts_done,
 		.has_spare_buffers = params->spare,
@@ -160,6 +161,85 @@ static void op_commit(void *context, u32 idx, u32 frame_bytes, u32 data_bytes, u
 				is_late(nic, desc));
 }
 
+/* What stands in a buffer reaches the device, and is what may be latched. */
+static void write_back(struct fake_nic *nic, u32 idx)
+{
+	memcpy(fake_device_of(nic, idx), fake_buffer_of(nic, idx), nic->params.buffer_bytes);
+	memcpy(fake_committed_of(nic, idx), fake_buffer_of(nic, idx), nic->params.buffer_bytes);
+}
+
+static struct fake_desc *fragment_of(struct fake_nic *nic, u32 first_idx, u32 i)
+{
+	u32 idx = first_idx + i;
+
+	return written(nic, idx >= nic->params.ring_slots ? idx - nic->params.ring_slots : idx,
+		       FAKE_LATE_COMMIT);
+}
+
+/* The whole frame as it stands in its buffers; the sum over it goes into the last. */
+static void seal(struct fake_nic *nic, u32 first_idx, const struct kpn_span *span, u32 data_bytes)
+{
+	u8 frame[FAKE_FRAME_BYTES];
+	struct fake_desc *desc = NULL;
+	u32 bytes = 0;
+	u32 from;
+	u32 fcs;
+	u32 i;
+
+	for (i = 0; i < span->fragments; i++) {
+		bytes = kpn_span_fragment(span, i, &from);
+		desc = fragment_of(nic, first_idx, i);
+		memcpy(frame + from, fake_buffer_of(nic, (u32)(desc - nic->desc)), bytes);
+	}
+	memset(frame + span->frame_bytes - KPN_FCS_BYTES, 0, KPN_FCS_BYTES);
+	if (!fake_all_zero(frame, data_bytes, span->frame_bytes))
+		nic->faults |= FAKE_DIRTY;
+	fcs = fake_fcs(frame, span->frame_bytes - KPN_FCS_BYTES);
+	memcpy(fake_buffer_of(nic, (u32)(desc - nic->desc)) + bytes - KPN_FCS_BYTES, &fcs,
+	       sizeof(fcs));
+	write_back(nic, (u32)(desc - nic->desc));
+	desc->data_bytes = data_bytes;
+	nic->params.sink_commit(
+		nic->params.sink,
+		nic->read_seq + (first_idx >= nic->read_idx ?
+					 first_idx - nic->read_idx :
+					 first_idx + nic->params.ring_slots - nic->read_idx),
+		first_idx, frame, data_bytes, is_late(nic, &nic->desc[first_idx]));
+}
+
+/* Every store takes its time, and the NIC fetches between any two. */
+static void op_commit_fragments(void *context, u32 first_idx, const struct kpn_span *span,
+				u32 data_bytes)
+{
+	struct fake_nic *nic = context;
+	u32 last_bytes = fragment_of(nic, first_idx, span->fragments - 1)->bytes;
+	u32 from;
+	u32 i;
+
+	for (i = 0; i < span->fragments; i++) {
+		u32 bytes = kpn_span_fragment(span, i, &from);
+		struct fake_desc *desc = fragment_of(nic, first_idx, i);
+		u8 *buffer = fake_buffer_of(nic, (u32)(desc - nic->desc));
+
+		fake_nic_advance(nic, nic->params.call_ps);
+		/* an FCS that stood elsewhere in the last buffer until now */
+		if (i + 1 == span->fragments && desc->fragment)
+			memset(buffer + last_bytes - KPN_FCS_BYTES, 0, KPN_FCS_BYTES);
+		desc = fragment_of(nic, first_idx, i);
+		write_back(nic, (u32)(desc - nic->desc));
+		nic->stores++;
+		desc->bytes = bytes;
+		desc->real = true;
+		desc->fragment = true;
+		desc->more = i + 1 < span->fragments;
+		desc->data_bytes = 0;
+		if (i && desc == &nic->desc[nic->tail_idx])
+			nic->faults |= FAKE_SPLIT;
+	}
+	fake_nic_advance(nic, nic->params.call_ps);
+	seal(nic, first_idx, span, data_bytes);
+}
+
 static void op_retire(void *context, u32 idx, u32 frame_bytes, u32 data_bytes)
 {
 	struct fake_nic *nic = context;
@@ -176,6 +256,8 @@ static void op_retire(void *context, u32 idx, u32 frame_bytes, u32 data_bytes)
 	if (desc->real)
 		nic->params.sink_restore(nic->params.sink, idx, is_late(nic, desc));
 	desc->real = false;
+	desc->fragment = false;
+	desc->more = false;
 	nic->stores++;
 	if (data_bytes > nic->params.buffer_bytes) {
 		nic->faults |= FAKE_DIRTY;
@@ -233,6 +315,8 @@ static void op_doorbell(void *context, u32 tail_idx, u64 tail_seq)
 	}
 	if (nic->tail_idx != tail_idx)
 		nic->faults |= FAKE_BELL;
+	if (nic->desc[tail_idx ? tail_idx - 1 : nic->params.ring_slots - 1].more)
+		nic->faults |= FAKE_SPLIT;
 	fake_run(nic);
 }
 
@@ -249,6 +333,7 @@ const struct kpn_nic_ops fake_nic_ops = {
 	.read_index = op_read_index,
 	.buffer = op_buffer,
 	.commit = op_commit,
+	.commit_fragments = op_commit_fragments,
 	.retire = op_retire,
 	.set_length = op_set_length,
 	.rearm = op_rearm,

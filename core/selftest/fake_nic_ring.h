@@ -13,6 +13,7 @@
 /**
  * struct fake_desc - a descriptor and the slot it was last latched for
  * @bytes, @data_bytes, @real, @armed: as the CPU left them
+ * @fragment: part of a frame, that goes on in the next descriptor if @more
  * @touched: its buffer was handed out since it was last seen to be zero
  * @seq, @start_ps, @end_ps, @pass_ps, @position_ps: of the last latch; @latched: there was one
  * @bell_ps, @restart_ps: of the doorbell that covered its next slot
@@ -28,6 +29,8 @@ struct fake_desc {
 	u32 bytes;
 	u32 data_bytes;
 	bool real;
+	bool fragment;
+	bool more;
 	bool armed;
 	bool touched;
 	bool latched;
@@ -79,6 +82,9 @@ static inline bool fake_all_zero(const u8 *data, u32 from, u32 to)
 		any |= data[from];
 	return !any;
 }
+
+/** fake_fcs() - FCS of a frame whose sender computes it */
+u32 fake_fcs(const u8 *data, u32 bytes);
 
 /** fake_run() - latch everything due until now */
 void fake_run(struct fake_nic *nic);

@@ -101,16 +101,24 @@ static void on_commit(void *context, u64 seq, u32 desc_idx, const u8 *data, u32 
 	struct rig *rig = context;
 	struct rig_frame *frame = frame_of_data(rig, data, data_bytes);
 	u64 base = kpn_pacer_state(rig->pacer, fake_nic_cpu_ns(&rig->nic)).base;
+	u32 i;
 
 	if (!frame || !frame->held) {
 		rig_violate(rig, "committed bytes are those of no frame held");
 		return;
 	}
-	/* no lap of the ring is counted in seq + base of free-running slots: base is 0 there */
-	rig_require(rig, is_allowed(rig, seq, seq + base, frame->frame.tc),
-		    "a frame was placed in a slot its class does not own");
-	rig_require(rig, !rig->in_desc[desc_idx], "a frame was placed over another");
-	rig->in_desc[desc_idx] = frame;
+	/* a trim of a frame in several buffers */
+	if (rig->in_desc[desc_idx] == frame)
+		return;
+	for (i = 0; i < frame->frame.slots; i++) {
+		u32 idx = (desc_idx + i) % rig->nic.params.ring_slots;
+
+		/* no lap of the ring is counted in seq + base of free-running slots: base is 0 there */
+		rig_require(rig, is_allowed(rig, seq + i, seq + i + base, frame->frame.tc),
+			    "a frame was placed in a slot its class does not own");
+		rig_require(rig, !rig->in_desc[idx], "a frame was placed over another");
+		rig->in_desc[idx] = frame;
+	}
 	frame->placed_seq = seq;
 	frame->placed_base = base;
 	frame->placements++;
@@ -125,8 +133,16 @@ static void on_restore(void *context, u32 desc_idx, bool late)
 {
 	struct rig *rig = context;
 	struct rig_frame *frame = rig->in_desc[desc_idx];
+	u32 i;
 
-	rig->in_desc[desc_idx] = NULL;
+	/* its first buffer is the first to be a placeholder again */
+	for (i = 0; frame && i < rig->nic.params.ring_slots; i++) {
+		u32 idx = (desc_idx + i) % rig->nic.params.ring_slots;
+
+		if (rig->in_desc[idx] != frame)
+			break;
+		rig->in_desc[idx] = NULL;
+	}
 	if (frame)
 		go_astray(rig, frame, late);
 	if (frame && rig->log.withdraw)

@@ -30,6 +30,14 @@ static inline void rig_mix(struct rig *rig, u64 value)
 	rig->hash ^= rig->hash >> 29;
 }
 
+/** rig_span_slots() - slots of the longest frame, 1 if none is longer than a slot */
+static inline u32 rig_span_slots(const struct rig *rig)
+{
+	u32 slots = kpn_pacer_frame_slots(rig->pacer, rig->config.frame_bytes_max);
+
+	return slots ? slots : 1;
+}
+
 /** rig_fill_frame() - bytes that follow from the id of @frame */
 void rig_fill_frame(struct rig_frame *frame, u32 data_bytes);
 

@@ -32,6 +32,7 @@
 	X(waiting)       \
 	X(padding)       \
 	X(held_up)       \
+	X(span)          \
 	X(replan)        \
 	X(rates)         \
 	X(late_cpu)      \

@@ -86,6 +86,7 @@ static const struct field fields[] = {
 	FIELD(depth_slots),
 	FIELD(trim_down_bytes),
 	FIELD(trim_up_bytes),
+	FIELD(frame_bytes_max),
 	FIELD(prebuffer_frames),
 	FIELD(budget_frames),
 	FIELD(tolerance_ns),
@@ -307,7 +308,8 @@ static void test_random_configs(struct kpn_selftest *t)
 		if (round & 1)
 			caps.poll_ns_min = (u32)kpn_random_bits(&seed, 15);
 		for (i = 0; i < 4; i++) {
-			const struct field *field = &fields[kpn_random_below(&seed, 19)];
+			const struct field *field =
+				&fields[kpn_random_below(&seed, KPN_COUNT_OF(fields))];
 
 			put(&config, field->offset, field->bytes, kpn_random_bits(&seed, 44));
 		}

@@ -89,7 +89,7 @@ static void test_frames_of_half_a_slot_more(struct kpn_selftest *t)
 	start_credit(&credit, WIRE_BYTES * 2 / 5);
 	for (i = 0; i < KPN_COUNT_OF(slots); i++) {
 		KPN_EXPECT_EQ_AT(t, (int)i, kpn_credit_seq(&credit), slots[i]);
-		kpn_credit_spend(&credit, slots[i]);
+		kpn_credit_spend(&credit, slots[i], 1);
 	}
 }
 
@@ -99,14 +99,14 @@ static void test_only_high_credit_is_saved_up(struct kpn_selftest *t)
 	struct kpn_credit credit;
 
 	start_credit(&credit, 0);
-	kpn_credit_spend(&credit, 100);
-	kpn_credit_spend(&credit, 103);
+	kpn_credit_spend(&credit, 100, 1);
+	kpn_credit_spend(&credit, 103, 1);
 	KPN_EXPECT_EQ(t, kpn_credit_seq(&credit), 106);
 	start_credit(&credit, 500); /* a slot */
-	kpn_credit_spend(&credit, 200);
+	kpn_credit_spend(&credit, 200, 1);
 	KPN_EXPECT_EQ(t, kpn_credit_seq(&credit), 202);
 	start_credit(&credit, 2000); /* four */
-	kpn_credit_spend(&credit, 200);
+	kpn_credit_spend(&credit, 200, 1);
 	KPN_EXPECT_EQ(t, kpn_credit_seq(&credit), 199);
 	kpn_credit_rest(&credit, 201);
 	KPN_EXPECT_EQ(t, kpn_credit_seq(&credit), 201);
@@ -119,11 +119,11 @@ static void test_refund_is_what_was_spent(struct kpn_selftest *t)
 	struct kpn_credit credit;
 
 	start_credit(&credit, 0);
-	kpn_credit_spend(&credit, 100);
-	kpn_credit_spend(&credit, 103);
-	kpn_credit_refund(&credit, 103);
+	kpn_credit_spend(&credit, 100, 1);
+	kpn_credit_spend(&credit, 103, 1);
+	kpn_credit_refund(&credit, 103, 1);
 	KPN_EXPECT_EQ(t, kpn_credit_seq(&credit), 103);
-	kpn_credit_refund(&credit, 99); /* before the slope */
+	kpn_credit_refund(&credit, 99, 1); /* before the slope */
 	KPN_EXPECT_EQ(t, kpn_credit_seq(&credit), 103);
 }
 
@@ -147,7 +147,7 @@ static void test_what_is_owed_is_paid_by_the_steeper_slope(struct kpn_selftest *
 		struct kpn_credit after;
 
 		kpn_credit_init(&before, 1000 * MBPS, WIRE_BYTES, vectors[i].before_bps, 0, 100);
-		kpn_credit_spend(&before, 100);
+		kpn_credit_spend(&before, 100, 1);
 		kpn_credit_init(&after, 1000 * MBPS, WIRE_BYTES, vectors[i].after_bps, 0, 102);
 		kpn_credit_carry(&after, &before);
 		KPN_EXPECT_EQ_AT(t, (int)i, kpn_credit_seq(&after), vectors[i].seq);

@@ -59,7 +59,7 @@ static bool is_stale(const struct kpn_pacer *pacer, const struct kpn_frame *fram
 		return true;
 	if (seq >= pacer->step_seq && !unseen)
 		return false;
-	if (!kpn_allowed_in(pacer, seq, frame->tc))
+	if (!kpn_allowed_to(pacer, frame, seq))
 		return true;
 	if (frame->verdict == KPN_VERDICT_MOVED)
 		return (s64)(seq - kpn_target_of(pacer, frame)) < 0;
@@ -110,12 +110,25 @@ static KPN_NOINLINE u64 lowest_bits(u64 bits, u32 count)
 	return bits & ~rest;
 }
 
+/* The slots of @frame, from descriptor @desc on, are nominal again: each is of the budget. */
+static KPN_NOINLINE void finish_span(struct kpn_pacer *pacer, u32 desc,
+				     const struct kpn_frame *frame, u32 *left)
+{
+	u32 more = frame->slots - 1u;
+
+	kpn_retire_span(pacer, desc, frame, 0);
+	kpn_ring_free_inner(&pacer->ring, desc, frame);
+	*left = *left > more ? *left - more : 0;
+}
+
 /*
  * Frames in @bits, a bit per descriptor from @desc on, the slot of which started at @first_ps, have
  * left; no slot is trimmed between two of them. Their slots are placeholders of nominal length
- * again. Return: how many they were.
+ * again. @left: of the budget; where @spans, what those of several slots cost more is taken off.
+ * Return: how many they were.
  */
-static KPN_ALWAYS_INLINE u32 finish(struct kpn_pacer *pacer, u32 desc, u64 first_ps, u64 bits)
+static KPN_ALWAYS_INLINE u32 finish(struct kpn_pacer *pacer, u32 desc, u64 first_ps, u64 bits,
+				    u32 *left, bool spans)
 {
 	struct kpn_slot *slot = pacer->ring.slot + desc;
 	u64 slot_ps = pacer->ring.slot_ps;
@@ -134,8 +147,11 @@ static KPN_ALWAYS_INLINE u32 finish(struct kpn_pacer *pacer, u32 desc, u64 first
 		last = &frame->next;
 		pacer->stats.verdicts[frame->verdict]++;
 		frame->start = kpn_law_after(&pacer->clock, anchor, (s64)(span_ps + bit * slot_ps));
-		kpn_retire(pacer, desc + bit, pacer->config.slot_bytes,
-			   (u32)frame->frame_bytes - KPN_FCS_BYTES);
+		if (spans && frame->slots > 1)
+			finish_span(pacer, desc + bit, frame, left);
+		else
+			kpn_retire(pacer, desc + bit, pacer->config.slot_bytes,
+				   (u32)frame->frame_bytes - KPN_FCS_BYTES);
 	}
 	*last = NULL;
 	pacer->ended_last = last;
@@ -147,7 +163,8 @@ static KPN_ALWAYS_INLINE u32 finish(struct kpn_pacer *pacer, u32 desc, u64 first
  * most *@left of them; no slot from the head to before @to - 1 is trimmed. quiet_seq becomes the
  * next slot that carries a frame.
  */
-static KPN_ALWAYS_INLINE void finish_word(struct kpn_pacer *pacer, u64 at, u64 to, u32 *left)
+static KPN_ALWAYS_INLINE void finish_word(struct kpn_pacer *pacer, u64 at, u64 to, u32 *left,
+					  bool spans)
 {
 	struct kpn_ring *ring = &pacer->ring;
 	u32 desc = kpn_ring_desc(ring, at);
@@ -168,8 +185,9 @@ static KPN_ALWAYS_INLINE void finish_word(struct kpn_pacer *pacer, u64 at, u64 t
 			 pacer->todo & (KPN_TODO_REVIEW | KPN_TODO_PLAN) ||
 			 (pacer->phase_locked && at < pacer->align.lock_seq)))
 		mark_stale(pacer, &ring->slot[desc], at, done);
-	count = finish(pacer, desc, ring->head.ps + (at - ring->head.seq) * ring->slot_ps, done);
-	*left -= count;
+	count = finish(pacer, desc, ring->head.ps + (at - ring->head.seq) * ring->slot_ps, done,
+		       left, spans);
+	*left = !spans || *left > count ? *left - count : 0;
 	ring->claimed_count -= count;
 	pacer->stats.frames_completed += count;
 	pacer->pending -= count;
@@ -198,19 +216,21 @@ static KPN_NOINLINE bool finish_trimmed(struct kpn_pacer *pacer, u64 at, u64 to,
 	if (!pacer->trims_left || !pass(pacer, at))
 		return false;
 	trimmed = kpn_ring_next(ring, &ring->trimmed, at, to);
-	finish_word(pacer, at, trimmed == at ? at + 1 : trimmed, left);
+	finish_word(pacer, at, trimmed == at ? at + 1 : trimmed, left, true);
 	if (trimmed == at)
 		leave_trimmed(ring, at);
 	return true;
 }
 
-/* kpn_complete_touched() where slots are trimmed. */
-static KPN_NOINLINE void complete_trimmed(struct kpn_pacer *pacer, u64 to)
+/* kpn_complete_touched() where slots are trimmed, or a frame takes several. */
+static KPN_NOINLINE void complete_uneven(struct kpn_pacer *pacer, u64 to)
 {
 	struct kpn_ring *ring = &pacer->ring;
 	u32 left = pacer->config.budget_frames;
 	u64 trimmed;
 
+	/* a frame has left when its last slot has */
+	to = kpn_ring_start(ring, to);
 	pacer->trims_left = pacer->trims_max;
 	ring->quiet_seq = next_claimed(ring, ring->quiet_seq);
 	while (ring->quiet_seq < to && left && finish_trimmed(pacer, ring->quiet_seq, to, &left))
@@ -226,11 +246,11 @@ void kpn_complete_touched(struct kpn_pacer *pacer, u64 to)
 	struct kpn_ring *ring = &pacer->ring;
 	u32 left = pacer->config.budget_frames;
 
-	if (KPN_UNLIKELY(ring->trim_count)) {
-		complete_trimmed(pacer, to);
+	if (KPN_UNLIKELY(ring->trim_count | ring->span_count)) {
+		complete_uneven(pacer, to);
 		return;
 	}
 	while (ring->quiet_seq < to && left)
-		finish_word(pacer, ring->quiet_seq, to, &left);
+		finish_word(pacer, ring->quiet_seq, to, &left, false);
 	kpn_ring_skip(ring, &ring->head, ring->quiet_seq < to ? ring->quiet_seq : to);
 }

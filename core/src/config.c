@@ -11,6 +11,7 @@
 #include "kpn_caps.h"
 #include "kpn_check.h"
 #include "kpn_config_polls.h"
+#include "kpn_config_span.h"
 
 enum {
 	DRIFT_PPB_MAX = 1000000,
@@ -278,6 +279,7 @@ u32 kpn_config_validate(const struct kpn_config *config, const struct kpn_nic_ca
 	allowed_ok = check_allowed(&check, check_partition(&check));
 	kpn_check_posting(&check);
 	check_trims(&check);
+	kpn_check_frames(&check);
 	kpn_require(
 		&check, "prebuffer_frames", config->prebuffer_frames,
 		(struct limits){ 0, KPN_PREBUFFER_FRAMES_MAX },

@@ -178,7 +178,7 @@ void kpn_check_posting(struct check *check)
 		depth.min = config->batch_slots;
 	if (check->batch_ok && check->paper) {
 		depth.max = config->batch_slots;
-		kpn_require(
+		check->depth_ok = kpn_require(
 			check, "depth_slots", config->depth_slots, depth,
 			"in paper mode one batch is posted ahead; make the depth equal to batch_slots");
 		return;
@@ -193,6 +193,7 @@ void kpn_check_posting(struct check *check)
 		    now,
 		    "the wire would run dry between two polls of this machine; raise the depth, and batch or slot_bytes if polls are too close"))
 		return;
-	if (!check->paper && least > depth.max)
+	check->depth_ok = check->paper || least <= depth.max;
+	if (!check->depth_ok)
 		refuse_shallow_ring(check, least);
 }

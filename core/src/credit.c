@@ -93,18 +93,19 @@ void kpn_credit_rest(struct kpn_credit *credit, u64 seq)
 		credit->due = now;
 }
 
-void kpn_credit_spend(struct kpn_credit *credit, u64 seq)
+void kpn_credit_spend(struct kpn_credit *credit, u64 seq, u32 slots)
 {
 	struct kpn_slots now = { seq, 0 };
 
 	KPN_ASSERT(seq >= kpn_credit_seq(credit));
 	if (is_before(credit->high, now) && is_before(credit->due, difference(now, credit->high)))
 		credit->due = difference(now, credit->high);
-	credit->due = sum(credit->due, credit->cost);
+	for (; slots; slots--)
+		credit->due = sum(credit->due, credit->cost);
 }
 
-void kpn_credit_refund(struct kpn_credit *credit, u64 seq)
+void kpn_credit_refund(struct kpn_credit *credit, u64 seq, u32 slots)
 {
-	if (seq >= credit->since)
+	for (; seq >= credit->since && slots; slots--)
 		credit->due = difference(credit->due, credit->cost);
 }

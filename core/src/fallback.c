@@ -12,14 +12,35 @@ enum { PLACE_TRIES = 2 }; /* slots that may be lost while a frame is copied befo
 KPN_NOINLINE bool kpn_make_room(struct kpn_pacer *pacer, u64 seq)
 {
 	const struct kpn_frame *holder = kpn_ring_frame(&pacer->ring, seq);
+	u64 start = kpn_ring_start(&pacer->ring, seq);
 
+	/*
+	 * The slot can still be changed, but its holder, or what is behind that, will be under way
+	 * before it is taken back.
+	 */
+	if (KPN_UNLIKELY(pacer->ring.span_count) &&
+	    kpn_lost_by(pacer, start, kpn_cpu_now(pacer) + pacer->span_stores_ns))
+		return false;
 	if (kpn_bits_test(&pacer->ring.yielding, kpn_ring_desc(&pacer->ring, seq)))
-		kpn_recall_yielding(pacer, 1u << holder->tc, seq, &pacer->stats.displaced);
-	else if (seq >= pacer->review_seq && seq < pacer->review_end && pacer->frames_left &&
+		kpn_recall_yielding(pacer, 1u << holder->tc, start, &pacer->stats.displaced);
+	else if (start >= pacer->review_seq && start < pacer->review_end && pacer->frames_left &&
 		 holder->verdict != KPN_VERDICT_IN_DOUBT &&
-		 !kpn_may_stay(pacer, holder, seq, kpn_target_of(pacer, holder)))
-		kpn_withdraw_to_heap(pacer, seq);
+		 !kpn_may_stay(pacer, holder, start, kpn_target_of(pacer, holder)))
+		kpn_withdraw_to_heap(pacer, start);
 	return !kpn_ring_frame(&pacer->ring, seq);
+}
+
+bool kpn_vacate_for(struct kpn_pacer *pacer, const struct kpn_frame *frame, u64 seq)
+{
+	u64 end = seq + frame->slots;
+
+	if (KPN_LIKELY(frame->slots == 1))
+		return kpn_vacate(pacer, seq);
+	for (; seq < end; seq++) {
+		if (!kpn_vacate(pacer, seq))
+			return false;
+	}
+	return true;
 }
 
 bool kpn_place_later(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 from, u64 to,
@@ -28,18 +49,22 @@ bool kpn_place_later(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 from,
 	struct kpn_placement later;
 	u32 tries;
 
+	if (KPN_UNLIKELY(frame->slots > 1) && from < kpn_first_for(pacer, frame, placement))
+		from = kpn_first_for(pacer, frame, placement);
 	for (tries = 0; tries < PLACE_TRIES; tries++) {
-		u64 seq = kpn_find_free(pacer, frame->tc, from, to, true);
+		u64 seq = kpn_find_for(pacer, frame, from, to, true);
 
 		if (seq >= to)
 			return false;
-		if (kpn_vacate(pacer, seq) &&
+		if (kpn_vacate_for(pacer, frame, seq) &&
 		    kpn_place(pacer, frame, seq, KPN_VERDICT_MOVED, placement))
 			return true;
 		kpn_spend(pacer); /* it was copied for nothing */
 		later = kpn_unhurried_at(pacer, kpn_cpu_now(pacer));
 		placement = &later;
-		from = later.first_seq > seq ? later.first_seq : seq + 1;
+		from = kpn_first_for(pacer, frame, &later);
+		if (from <= seq)
+			from = seq + 1;
 	}
 	return false;
 }

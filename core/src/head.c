@@ -28,9 +28,10 @@ struct kpn_until kpn_upper_seq_slowly(const struct kpn_pacer *pacer, u64 cpu_ns)
 
 u64 kpn_first_changeable(const struct kpn_pacer *pacer, u64 cpu_ns)
 {
-	struct kpn_head head =
-		kpn_pacer_head(pacer, cpu_ns + KPN_REPLAN_NS + pacer->caps.store_ns_max);
-	u64 first = head.upper_seq + pacer->caps.prefetch_slots_max + 1;
+	u64 stores_ns = pacer->ring.span_count ? pacer->span_stores_ns : 0;
+	struct kpn_head head = kpn_pacer_head(pacer, cpu_ns + KPN_REPLAN_NS + stores_ns +
+							     pacer->caps.store_ns_max);
+	u64 first = head.upper_seq + pacer->fetched_slots + 1;
 
 	if (!head.valid || first > pacer->ring.tail.seq)
 		return pacer->ring.tail.seq;
@@ -68,7 +69,7 @@ KPN_NOINLINE bool kpn_lost_by(const struct kpn_pacer *pacer, u64 seq, u64 cpu_ns
 KPN_NOINLINE bool kpn_fetched_by(const struct kpn_pacer *pacer, u64 seq, u64 cpu_ns)
 {
 	return pacer->strip.valid && seq < pacer->ring.tail.seq &&
-	       seq <= kpn_upper_seq(pacer, cpu_ns).seq + pacer->caps.prefetch_slots_max;
+	       seq <= kpn_upper_seq(pacer, cpu_ns).seq + pacer->fetched_slots;
 }
 
 u64 kpn_trimmed_passed_seq(const struct kpn_pacer *pacer, u64 lower_ps)

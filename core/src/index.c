@@ -18,7 +18,8 @@ void kpn_take_back(struct kpn_pacer *pacer, u32 moved)
 bool kpn_leapt_before(struct kpn_pacer *pacer, u32 index, u64 after_ns)
 {
 	u32 on = index - pacer->leap_index + (index < pacer->leap_index ? pacer->index_modulus : 0);
-	u64 most = kpn_div_u64((after_ns - pacer->leap_ns) * 1002, pacer->slot_ps_min) + 2;
+	u64 most = kpn_div_u64((after_ns - pacer->leap_ns) * 1002, pacer->slot_ps_min) +
+		   pacer->span_slots_max + 1;
 	bool again = pacer->leap_ns && on && on <= most;
 
 	pacer->leap_index = index;

@@ -7,6 +7,7 @@
 #include "kpn_head.h"
 #include "kpn_insert.h"
 #include "kpn_place.h"
+#include "kpn_post.h"
 #include "kpn_recall.h"
 #include "kpn_search.h"
 #include "kpn_target.h"
@@ -48,17 +49,52 @@ static KPN_NOINLINE enum kpn_verdict place_elsewhere(struct kpn_pacer *pacer,
 }
 
 /*
- * A frame in the slot its txtime asks for, before the end of the window. Return: pending, or why
- * not
+ * Whether @frame has to wait because some of its slots, from @target on, are posted and others are
+ * not: the tail is never within a frame. The next poll posts them all.
+ */
+static bool waits_for_tail(struct kpn_pacer *pacer, const struct kpn_frame *frame, u64 target)
+{
+	u64 end = target + frame->slots;
+
+	if (KPN_LIKELY(frame->slots == 1) || target >= pacer->ring.tail.seq ||
+	    end <= pacer->ring.tail.seq)
+		return false;
+	kpn_post_up_to(pacer, end);
+	return true;
+}
+
+/* place_own_inline() of a frame that takes several slots, all of them posted or none */
+static KPN_NOINLINE enum kpn_verdict place_own_span(struct kpn_pacer *pacer,
+						    struct kpn_frame *frame, u64 target,
+						    const struct kpn_placement *placement)
+{
+	if (!kpn_row_allowed(pacer, target, frame->slots, frame->tc))
+		return KPN_VERDICT_NOT_ALLOWED;
+	if (!kpn_vacate_for(pacer, frame, target))
+		return KPN_VERDICT_OCCUPIED;
+	/* where so much is trimmed nothing is on the grid */
+	if (!kpn_row_fits(pacer, target, frame->slots))
+		return KPN_VERDICT_UNLOCKED;
+	if (kpn_place_span(pacer, frame, target, KPN_VERDICT_ON_TIME, placement, 0))
+		return KPN_VERDICT_PENDING;
+	return KPN_VERDICT_LATE;
+}
+
+/*
+ * A frame in the slot its txtime asks for, before the end of the window. @spans: it takes
+ * several. Return: pending, or why not
  */
 static KPN_ALWAYS_INLINE enum kpn_verdict place_own_inline(struct kpn_pacer *pacer,
 							   struct kpn_frame *frame, u64 target,
-							   const struct kpn_placement *placement)
+							   const struct kpn_placement *placement,
+							   bool spans)
 {
 	if (KPN_UNLIKELY((s64)(target - placement->first_seq) < 0))
 		return KPN_VERDICT_LATE;
 	if (KPN_UNLIKELY(target < kpn_lock_seq_of(pacer)))
 		return KPN_VERDICT_UNLOCKED;
+	if (spans)
+		return place_own_span(pacer, frame, target, placement);
 	if (!kpn_allowed_in(pacer, target, frame->tc))
 		return KPN_VERDICT_NOT_ALLOWED;
 	if (!kpn_vacate(pacer, target))
@@ -72,7 +108,7 @@ static KPN_ALWAYS_INLINE enum kpn_verdict place_own_inline(struct kpn_pacer *pac
 static KPN_NOINLINE enum kpn_verdict place_own(struct kpn_pacer *pacer, struct kpn_frame *frame,
 					       u64 target, const struct kpn_placement *placement)
 {
-	return place_own_inline(pacer, frame, target, placement);
+	return place_own_inline(pacer, frame, target, placement, frame->slots > 1);
 }
 
 /*
@@ -115,8 +151,8 @@ static KPN_NOINLINE enum kpn_verdict submit_blindly(struct kpn_pacer *pacer,
 	return hold(pacer, frame, kpn_target_of(pacer, frame), KPN_VERDICT_UNSYNCHRONISED);
 }
 
-static KPN_ALWAYS_INLINE enum kpn_verdict submit_scheduled(struct kpn_pacer *pacer,
-							   struct kpn_frame *frame, u64 cpu_ns)
+static KPN_ALWAYS_INLINE enum kpn_verdict
+submit_scheduled(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 cpu_ns, bool spans)
 {
 	struct kpn_placement placement;
 	enum kpn_verdict verdict;
@@ -132,20 +168,41 @@ static KPN_ALWAYS_INLINE enum kpn_verdict submit_scheduled(struct kpn_pacer *pac
 	if (KPN_UNLIKELY(target >= pacer->heap_due_seq) &&
 	    (s64)(target - placement.first_seq) >= 0 && pacer->config.prebuffer_frames)
 		return hold(pacer, frame, target, KPN_VERDICT_NO_ROOM);
-	verdict = place_own_inline(pacer, frame, target, &placement);
+	if (spans && waits_for_tail(pacer, frame, target))
+		return hold(pacer, frame, target, KPN_VERDICT_TOO_EARLY);
+	verdict = place_own_inline(pacer, frame, target, &placement, spans);
 	if (KPN_LIKELY(verdict == KPN_VERDICT_PENDING))
 		return verdict;
 	frame->verdict = KPN_VERDICT_PENDING;
 	return place_elsewhere(pacer, frame, target, cpu_ns, verdict);
 }
 
-/* Why a frame cannot even be looked at. */
-static KPN_NOINLINE enum kpn_verdict refusal(const struct kpn_frame *frame)
+static KPN_ALWAYS_INLINE enum kpn_verdict submit(struct kpn_pacer *pacer, struct kpn_frame *frame,
+						 bool spans)
+{
+	if (KPN_UNLIKELY(!kpn_has_slots(pacer, frame->tc)))
+		return KPN_VERDICT_NOT_ALLOWED;
+	if (!(frame->flags & KPN_FRAME_TXTIME))
+		return kpn_submit_best_effort(pacer, frame, kpn_cpu_now(pacer));
+	if (KPN_UNLIKELY(frame->txtime_ns < 0))
+		return KPN_VERDICT_INVALID;
+	return submit_scheduled(pacer, frame, kpn_cpu_now(pacer), spans);
+}
+
+/* A frame that does not fit one slot, or is none at all. */
+static KPN_NOINLINE enum kpn_verdict submit_long(struct kpn_pacer *pacer, struct kpn_frame *frame)
 {
 	if (frame->frame_bytes < FRAME_BYTES_LEAST || frame->tc >= KPN_CLASS_COUNT ||
 	    ((frame->flags & KPN_FRAME_TXTIME) && frame->txtime_ns < 0))
 		return KPN_VERDICT_INVALID;
-	return KPN_VERDICT_OVERSIZE;
+	if (frame->frame_bytes > pacer->config.frame_bytes_max || pacer->span_slots_max < 2)
+		return KPN_VERDICT_OVERSIZE;
+	if (!kpn_has_slots(pacer, frame->tc))
+		return KPN_VERDICT_NOT_ALLOWED;
+	frame->slots = (u8)kpn_span_of(&pacer->span_rule, frame->frame_bytes).slots;
+	if (frame->slots > kpn_row_max(pacer, frame->tc))
+		return KPN_VERDICT_OVERSIZE;
+	return submit(pacer, frame, true);
 }
 
 enum kpn_verdict kpn_pacer_submit(struct kpn_pacer *pacer, struct kpn_frame *frame)
@@ -154,18 +211,13 @@ enum kpn_verdict kpn_pacer_submit(struct kpn_pacer *pacer, struct kpn_frame *fra
 
 	pacer->stats.submitted++;
 	pacer->frames_left = pacer->config.budget_frames;
+	frame->slots = 1;
 	if (KPN_UNLIKELY((u32)frame->frame_bytes - FRAME_BYTES_LEAST >
 				 pacer->real_bytes_max - FRAME_BYTES_LEAST ||
 			 frame->tc >= KPN_CLASS_COUNT))
-		verdict = refusal(frame);
-	else if (KPN_UNLIKELY(!kpn_has_slots(pacer, frame->tc)))
-		verdict = KPN_VERDICT_NOT_ALLOWED;
-	else if (!(frame->flags & KPN_FRAME_TXTIME))
-		verdict = kpn_submit_best_effort(pacer, frame, kpn_cpu_now(pacer));
-	else if (KPN_UNLIKELY(frame->txtime_ns < 0))
-		verdict = KPN_VERDICT_INVALID;
+		verdict = submit_long(pacer, frame);
 	else
-		verdict = submit_scheduled(pacer, frame, kpn_cpu_now(pacer));
+		verdict = submit(pacer, frame, false);
 	if (verdict != KPN_VERDICT_PENDING)
 		return end_now(pacer, verdict);
 	pacer->pending++;
@@ -192,12 +244,16 @@ void kpn_insert_due(struct kpn_pacer *pacer, u64 cpu_ns)
 	/* of the budget as much is kept as those need that wait for another slot now */
 	while (prebuffer->heap_count && pacer->frames_left > waiting &&
 	       (s64)(pacer->heap_due_seq - placement.end_seq) < 0) {
-		struct kpn_frame *frame = kpn_prebuffer_take_earliest(prebuffer);
+		struct kpn_frame *frame = kpn_prebuffer_earliest(prebuffer);
 		bool recalled = frame->verdict == KPN_VERDICT_STEPPED;
 		enum kpn_verdict verdict;
 
+		if (waits_for_tail(pacer, frame, pacer->heap_due_seq))
+			break;
+		kpn_prebuffer_take_earliest(prebuffer);
 		/* before the frame is placed: what makes room for it takes from the budget, too */
-		pacer->frames_left--;
+		pacer->frames_left -=
+			pacer->frames_left < frame->slots ? pacer->frames_left : frame->slots;
 		verdict = place_own(pacer, frame, pacer->heap_due_seq, &placement);
 		if (KPN_UNLIKELY(verdict != KPN_VERDICT_PENDING)) {
 			if (wait_for_another(pacer, frame, pacer->heap_due_seq, &placement)) {

@@ -23,6 +23,7 @@ struct check {
 	bool slot_ok;
 	bool ring_ok;
 	bool batch_ok;
+	bool depth_ok;
 	bool trims_ok;
 	u64 slot_ps;
 	u64 least_slots;

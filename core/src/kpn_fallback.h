@@ -28,6 +28,12 @@ static inline bool kpn_vacate(struct kpn_pacer *pacer, u64 seq)
 	return KPN_LIKELY(!kpn_ring_frame(&pacer->ring, seq)) || kpn_make_room(pacer, seq);
 }
 
+/**
+ * kpn_vacate_for() - the same of all slots that @frame takes from @seq on: a frame makes room as a
+ * whole
+ */
+bool kpn_vacate_for(struct kpn_pacer *pacer, const struct kpn_frame *frame, u64 seq);
+
 /** kpn_place_later() - @frame into the first free slot of its class in [from, to). Return: done */
 bool kpn_place_later(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 from, u64 to,
 		     const struct kpn_placement *placement);

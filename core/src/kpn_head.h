@@ -113,7 +113,7 @@ static inline struct kpn_placement
 kpn_placement_from(const struct kpn_pacer *pacer, struct kpn_until first, u64 cpu_ns, bool valid)
 {
 	return (struct kpn_placement){ .first_seq = first.seq,
-				       .end_seq = pacer->ring.head.seq + pacer->ring.slots,
+				       .end_seq = pacer->ring.head.seq + pacer->window_slots,
 				       .until_ns = first.until_ns,
 				       .cpu_ns = cpu_ns,
 				       .valid = valid };
@@ -130,6 +130,20 @@ static inline struct kpn_placement kpn_unhurried_at(const struct kpn_pacer *pace
 {
 	return kpn_placement_at(pacer,
 				cpu_ns + KPN_STORE_NS + pacer->caps.store_ns_max + pacer->hurry_ns);
+}
+
+/** kpn_first_for() - first slot from which on @frame is placed if it may have any of several */
+static inline u64 kpn_first_for(const struct kpn_pacer *pacer, const struct kpn_frame *frame,
+				const struct kpn_placement *placement)
+{
+	return placement->first_seq +
+	       (KPN_UNLIKELY(frame->slots > 1) ? pacer->span_ahead_slots : 0);
+}
+
+/** kpn_span_stores_ns() - time that all stores of @frame, which takes several slots, may take */
+static inline u64 kpn_span_stores_ns(const struct kpn_pacer *pacer, const struct kpn_frame *frame)
+{
+	return frame->slots * (u64)(KPN_SPAN_STORE_NS + pacer->caps.store_ns_max);
 }
 
 /** kpn_lost_by() - whether slot @seq of a placement is lost by @cpu_ns; the strip is valid */
@@ -167,11 +181,43 @@ static inline struct kpn_interval kpn_nominal_bounds(const struct kpn_pacer *pac
 				      .upper_ps = lower_ps + pacer->ring.slot_ps };
 }
 
-/** kpn_index_bounds() - the same where slots may be trimmed */
+/* Descriptor of the slot that the index says something of. */
+static inline u32 kpn_index_desc(const struct kpn_pacer *pacer)
+{
+	const struct kpn_ring *ring = &pacer->ring;
+	u32 desc = kpn_ring_desc(ring, ring->index_seq);
+
+	if (pacer->caps.index_counts_done)
+		return desc;
+	return desc ? desc - 1 : ring->slots - 1;
+}
+
+/*
+ * An index within the slots of one frame says that this is on the wire, or waits for it: no chip
+ * says more of where fragments and shortened slots begin. @slot is that of @bounds.
+ */
+static inline struct kpn_interval kpn_span_bounds(const struct kpn_pacer *pacer,
+						  const struct kpn_slot *slot,
+						  struct kpn_interval bounds)
+{
+	u64 slot_ps = pacer->ring.slot_ps;
+	s64 delta_ps = (s64)(bounds.upper_ps - bounds.lower_ps - slot_ps);
+	u32 behind = slot->frame->slots - 1u - slot->within;
+
+	/* trims of all are in the last */
+	if (behind)
+		delta_ps = pacer->span_keep_ps;
+	bounds.lower_ps -= slot->within * slot_ps;
+	bounds.upper_ps = bounds.lower_ps + slot->frame->slots * slot_ps + (u64)delta_ps;
+	return bounds;
+}
+
+/** kpn_index_bounds() - the same where slots may be trimmed, or a frame takes several */
 static inline struct kpn_interval kpn_index_bounds(const struct kpn_pacer *pacer)
 {
 	const struct kpn_ring *ring = &pacer->ring;
 	struct kpn_interval bounds = kpn_nominal_bounds(pacer);
+	const struct kpn_slot *slot;
 
 	if (pacer->caps.index_counts_done) {
 		bounds.upper_ps += (u64)kpn_ring_delta_ps(ring, ring->index_seq);
@@ -183,6 +229,12 @@ static inline struct kpn_interval kpn_index_bounds(const struct kpn_pacer *pacer
 		bounds.lower_ps -= ring->index_seq == ring->head.seq ?
 					   ring->slot_ps :
 					   (u64)kpn_ring_delta_ps(ring, ring->index_seq - 1);
+	}
+	if (KPN_UNLIKELY(ring->span_count) &&
+	    (pacer->caps.index_counts_done || ring->index_seq != ring->head.seq)) {
+		slot = &ring->slot[kpn_index_desc(pacer)];
+		if (slot->frame && slot->frame->slots > 1)
+			bounds = kpn_span_bounds(pacer, slot, bounds);
 	}
 	return bounds;
 }

@@ -42,7 +42,7 @@ void kpn_take_back(struct kpn_pacer *pacer, u32 moved);
  */
 static inline bool kpn_index_leaps(const struct kpn_pacer *pacer, u64 after_ns, u32 moved)
 {
-	return KPN_UNLIKELY(moved > pacer->caps.prefetch_slots_max + 2) &&
+	return KPN_UNLIKELY(moved > pacer->fetched_slots + 2) &&
 	       kpn_is_beyond_wire(pacer, after_ns);
 }
 

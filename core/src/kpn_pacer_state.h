@@ -46,6 +46,11 @@ enum {
 	 * within this time: it would be in doubt by the least delay.
 	 */
 	KPN_STORE_NS = 2000,
+	/*
+	 * A descriptor written, or a fragment copied and taken into the FCS: a slow CPU takes as
+	 * long. Chosen.
+	 */
+	KPN_SPAN_STORE_NS = 200,
 	/* Longer than this nobody copies a frame: the CPU was held up. */
 	KPN_HURRY_NS_MAX = 1000000,
 };
@@ -69,6 +74,8 @@ enum kpn_todo {
 
 /* changes of rate that slots posted at once may have seen, before they count as off the grid */
 enum { KPN_TURNS = 4 };
+
+#define KPN_POST_NOW 0xffffffffu
 
 struct kpn_pacer {
 	struct kpn_config config;
@@ -127,7 +134,9 @@ struct kpn_pacer {
 	u64 random; /* of the dither */
 
 	/* posting */
-	u32 posted_low; /* post when no more than this is left */
+	u32 posted_low; /* post when no more than this is left; KPN_POST_NOW: in any case */
+	u32 usual_low;
+	u64 post_seq;   /* and up to here then */
 	u32 trims_max;  /* lengths changed by one call */
 	u32 trims_left; /* of those of slots that have left */
 	u32 rearm_max;  /* descriptors handed over by one call */
@@ -157,6 +166,15 @@ struct kpn_pacer {
 	u64 pending;                 /* frames held, in the ring and before it */
 	u32 classes;                 /* those that have a slot in the first table */
 	u32 real_bytes_max;          /* longest frame that fits every slot it may get */
+	struct kpn_span_rule span_rule;
+	u32 span_slots_max; /* of the longest frame; 1: none is longer than a slot */
+	s64 span_keep_ps;   /* by so much its slots may differ from nominal, together */
+	/* so much further on than others a frame of several slots begins: its stores take longer */
+	u32 span_ahead_slots;
+	u64 span_stores_ns; /* that all stores of the longest may take */
+	u32 window_slots;   /* from the head on: where a frame may begin */
+	/* so many slots beyond the one on the wire can have been fetched */
+	u32 fetched_slots;
 	u32 lead_slots;
 	u32 lookahead_slots; /* how far from the head best effort is placed ahead */
 	u32 lookahead_min;   /* and how far at least from the first slot that can be changed */

@@ -121,6 +121,26 @@ static KPN_ALWAYS_INLINE bool kpn_place_inline(struct kpn_pacer *pacer, struct k
 }
 
 /**
+ * kpn_place_span() - the same of a frame that takes several slots, from @seq on, all of them posted
+ * or none; kpn_row_fits()
+ *
+ * What is fetched while they are stored has a bad FCS. A store too late can leave the slots behind
+ * the frame elsewhere: by less than a slot where it is sent in fragments.
+ */
+bool kpn_place_span(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 seq,
+		    enum kpn_verdict verdict, const struct kpn_placement *placement, u64 ahead_ns);
+
+/**
+ * kpn_retire_span() - descriptors from @desc on, in which @frame was, are placeholders again, from
+ * the first to the last, and the last of them differs from nominal by @delta_ps
+ */
+void kpn_retire_span(struct kpn_pacer *pacer, u32 desc, const struct kpn_frame *frame,
+		     s64 delta_ps);
+
+/** kpn_trim_span() - the slots of @frame, the last in @desc, differ by @delta_ps together */
+void kpn_trim_span(struct kpn_pacer *pacer, u32 desc, const struct kpn_frame *frame, s64 delta_ps);
+
+/**
  * kpn_place() - the same for all but the usual, which is a scheduled frame in its own slot
  *
  * Return: false if the slot was lost while the frame was copied; the next frames get ones further

@@ -42,8 +42,15 @@ static inline void kpn_ring_bell(struct kpn_pacer *pacer)
 	pacer->nic_ops.doorbell(pacer->nic, ring->tail.desc, ring->tail.seq);
 }
 
+/** kpn_post_up_to() - the next poll posts slots before @end, even if enough is posted */
+void kpn_post_up_to(struct kpn_pacer *pacer, u64 end);
+
+/** kpn_more_count() - what is posted then, instead of @count */
+u32 kpn_more_count(struct kpn_pacer *pacer, u32 count);
+
 /**
- * kpn_advance_tail() - hand what lies between the tail and the posting depth to the NIC
+ * kpn_advance_tail() - hand what lies between the tail and the posting depth to the NIC, and the
+ * rest of a frame that begins there
  *
  * Where three batches fit into the depth, posting waits for a whole batch: a dithered poll that
  * finds less leaves it to the next, and a batch remains even then. A CPU can be held up between the
@@ -62,8 +69,12 @@ static inline void kpn_advance_tail(struct kpn_pacer *pacer)
 	if (posted > pacer->posted_low)
 		return;
 	count = pacer->config.depth_slots - posted;
+	if (KPN_UNLIKELY(pacer->posted_low == KPN_POST_NOW))
+		count = kpn_more_count(pacer, count);
 	if (KPN_UNLIKELY(count > pacer->rearm_max))
 		count = pacer->rearm_max;
+	if (KPN_UNLIKELY(ring->span_count))
+		count = (u32)(kpn_ring_behind(ring, tail_seq + count) - tail_seq);
 	kpn_post_count(pacer, count);
 	kpn_ring_bell(pacer);
 	rung_ns = kpn_cpu_now(pacer);

@@ -44,11 +44,60 @@ static inline bool kpn_has_slots(const struct kpn_pacer *pacer, u8 tc)
 	       (s64)(pacer->switch_seq - pacer->ring.head.seq) <= (s64)pacer->horizon_slots;
 }
 
+/** kpn_row_max() - most slots in a row that class @tc has, or will have as in kpn_has_slots() */
+static inline u32 kpn_row_max(const struct kpn_pacer *pacer, u8 tc)
+{
+	const struct kpn_partition *next = pacer->table[1].partition;
+	u32 slots = pacer->table[0].partition->row_max[tc];
+
+	if (next && next->row_max[tc] > slots &&
+	    (s64)(pacer->switch_seq - pacer->ring.head.seq) <= (s64)pacer->horizon_slots)
+		slots = next->row_max[tc];
+	return slots;
+}
+
 /**
  * kpn_find_free() - first slot in [from, to) of class @tc without a frame, or @to; @yielding: or
  * with one that yields
  */
 u64 kpn_find_free(const struct kpn_pacer *pacer, u8 tc, u64 from, u64 to, bool yielding);
+
+/** kpn_row_allowed() - whether class @tc may use @slots slots from @seq on */
+bool kpn_row_allowed(const struct kpn_pacer *pacer, u64 seq, u32 slots, u8 tc);
+
+/** kpn_allowed_to() - whether @frame may be in slot @seq and those it takes behind it */
+static inline bool kpn_allowed_to(const struct kpn_pacer *pacer, const struct kpn_frame *frame,
+				  u64 seq)
+{
+	if (KPN_UNLIKELY(frame->slots > 1))
+		return kpn_row_allowed(pacer, seq, frame->slots, frame->tc);
+	return kpn_allowed_in(pacer, seq, frame->tc);
+}
+
+/** kpn_row_fits() - whether by their trims @slots free slots from @seq on can carry one frame */
+static inline bool kpn_row_fits(const struct kpn_pacer *pacer, u64 seq, u32 slots)
+{
+	s64 delta_ps = 0;
+
+	if (pacer->ring.trim_count)
+		delta_ps = (s64)kpn_ring_deltas_ps(&pacer->ring, seq, seq + slots);
+	return delta_ps <= pacer->span_keep_ps && delta_ps >= -pacer->span_keep_ps;
+}
+
+/**
+ * kpn_find_row() - where @slots slots of class @tc begin that can carry one frame, before @to, or
+ * @to; the ring has room for a row from there on. Costs O(words), and a few times that
+ */
+u64 kpn_find_row(const struct kpn_pacer *pacer, u8 tc, u64 from, u64 to, u32 slots, bool yielding);
+
+/** kpn_find_for() - kpn_find_free() of the slots that @frame takes */
+static inline u64 kpn_find_for(const struct kpn_pacer *pacer, const struct kpn_frame *frame,
+			       u64 from, u64 to, bool yielding)
+{
+	if (KPN_UNLIKELY(frame->slots > 1))
+		return kpn_find_row(pacer, frame->tc, from, to, frame->slots, yielding);
+	return kpn_find_free(pacer, frame->tc, from, to, yielding);
+}
 
 /** kpn_find_reserved() - first slot in [from, to) open to no class, or @to */
 u64 kpn_find_reserved(const struct kpn_pacer *pacer, u64 from, u64 to);

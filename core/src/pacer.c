@@ -12,6 +12,7 @@
 
 #include "kpn_caps.h"
 #include "kpn_complete.h"
+#include "kpn_config_span.h"
 #include "kpn_doubt.h"
 #include "kpn_head.h"
 #include "kpn_index.h"
@@ -117,6 +118,24 @@ static void use_slot_time(struct kpn_pacer *pacer)
 	}
 }
 
+/* Frames longer than a slot, and what the longest asks for. */
+static void use_spans(struct kpn_pacer *pacer)
+{
+	pacer->span_slots_max = kpn_span_slots_max(&pacer->config, &pacer->caps);
+	pacer->window_slots = pacer->config.ring_slots - (pacer->span_slots_max - 1);
+	pacer->fetched_slots = pacer->caps.prefetch_slots_max;
+	if (pacer->span_slots_max < 2)
+		return;
+	pacer->span_rule = kpn_span_rule_of(&pacer->config, &pacer->caps);
+	pacer->span_keep_ps = (s64)pacer->span_rule.keep_bytes * pacer->byte_ps;
+	pacer->span_stores_ns =
+		pacer->span_slots_max * (u64)(KPN_SPAN_STORE_NS + pacer->caps.store_ns_max);
+	pacer->span_ahead_slots =
+		(u32)kpn_div_u64(1000 * pacer->span_stores_ns, pacer->slot_ps) + 1;
+	/* the last slot of a frame can be longer, and so begin sooner, than a nominal one would */
+	pacer->fetched_slots++;
+}
+
 static u32 max_u32(u32 value, u32 least)
 {
 	return value < least ? least : value;
@@ -141,14 +160,15 @@ static void use_budget(struct kpn_pacer *pacer)
 	const struct kpn_config *config = &pacer->config;
 
 	pacer->yielding_max = config->budget_frames;
-	pacer->lookahead_min = 2 * config->batch_slots + 2;
+	pacer->lookahead_min = 2 * config->batch_slots + 1 + pacer->span_slots_max;
 	pacer->lookahead_slots = config->depth_slots < pacer->yielding_max ? config->depth_slots :
 									     pacer->yielding_max;
 	pacer->trims_max = max_u32(2 * config->batch_slots, BUDGET_WORK_MIN);
 	pacer->rearm_max = ~0u;
 	if (!pacer->caps.desc_persistent)
 		pacer->rearm_max = max_u32(4 * config->batch_slots, BUDGET_WORK_MIN);
-	pacer->posted_low = config->depth_slots - (posts_batches(pacer) ? config->batch_slots : 1);
+	pacer->usual_low = config->depth_slots - (posts_batches(pacer) ? config->batch_slots : 1);
+	pacer->posted_low = pacer->usual_low;
 }
 
 /* What the limits of the backend mean in slots and positions. */
@@ -167,7 +187,7 @@ static void use_caps(struct kpn_pacer *pacer)
 	 * The frame on the wire is one more that cannot be changed. In paper mode the lead is a
 	 * batch (C3).
 	 */
-	pacer->lead_slots = caps->prefetch_slots_max + 1;
+	pacer->lead_slots = pacer->fetched_slots + 1;
 	if (!pacer->phase_locked)
 		pacer->lead_slots = max_u32(pacer->lead_slots, pacer->config.batch_slots);
 	/*
@@ -175,8 +195,9 @@ static void use_caps(struct kpn_pacer *pacer)
 	 * doorbell.
 	 */
 	pacer->quiet_slots =
-		2 + (u32)kpn_div_u64(pacer->restart_ps_max + (lag_ns > 0 ? 1000 * (u64)lag_ns : 0),
-				     pacer->slot_ps_min);
+		1 + pacer->span_slots_max +
+		(u32)kpn_div_u64(pacer->restart_ps_max + (lag_ns > 0 ? 1000 * (u64)lag_ns : 0),
+				 pacer->slot_ps_min);
 	/* What the products of a plain reading could not hold is always looked at in full. */
 	if (lag_ns > (s64)KPN_PACE_NS_MAX / 2 || reach_ns > (s64)KPN_PACE_NS_MAX / 2)
 		pacer->quiet_slots = 0xffffffffu;
@@ -189,7 +210,8 @@ static u64 stall_ns(const struct kpn_pacer *pacer)
 	s64 spread_ns = (s64)caps->index_to_wire_ns_max - caps->index_to_wire_ns_min;
 
 	return (u64)caps->pause_ns_max + caps->restart_ns_max + (u64)spread_ns +
-	       4 * pacer->poll_ns + 16 * kpn_div_u64(pacer->slot_ps, 1000) + 1000000;
+	       4 * pacer->poll_ns +
+	       (15 + pacer->span_slots_max) * kpn_div_u64(pacer->slot_ps, 1000) + 1000000;
 }
 
 /* Memory behind the pacer: what is in it depends on the configuration. */
@@ -235,6 +257,7 @@ struct kpn_pacer *kpn_pacer_init(void *memory, const struct kpn_config *config,
 	pacer->phase_locked = config->mode == KPN_MODE_PHASE_LOCKED;
 	pacer->random = config->seed * 2 + 1;
 	use_slot_time(pacer);
+	use_spans(pacer);
 	use_caps(pacer);
 	use_budget(pacer);
 	plan_polls(pacer);
@@ -272,8 +295,8 @@ void kpn_pacer_start(struct kpn_pacer *pacer, u64 since_ns)
 	kpn_renew_plain(pacer);
 }
 
-static KPN_NOINLINE bool merge_trimmed(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns,
-				       u32 moved)
+static KPN_NOINLINE bool merge_uneven(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns,
+				      u32 moved)
 {
 	kpn_take_trims(pacer, moved);
 	return kpn_merge_reading(pacer, before_ns, after_ns, kpn_index_bounds(pacer));
@@ -304,8 +327,8 @@ bool kpn_pacer_poll(struct kpn_pacer *pacer)
 			 (!moved && (s64)(before_ns - pacer->progress_ns) > (s64)pacer->stall_ns)))
 		return kpn_poll_slowly(pacer, before_ns, after_ns, index, moved);
 	kpn_take_index(pacer, moved, index, after_ns);
-	if (KPN_UNLIKELY(pacer->ring.trim_count))
-		merged = merge_trimmed(pacer, before_ns, after_ns, moved);
+	if (KPN_UNLIKELY(pacer->ring.trim_count | pacer->ring.span_count))
+		merged = merge_uneven(pacer, before_ns, after_ns, moved);
 	else
 		merged = kpn_merge_reading(pacer, before_ns, after_ns, kpn_nominal_bounds(pacer));
 	/* A reading that took too long for the products is one at which rates are due. */

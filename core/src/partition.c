@@ -28,6 +28,26 @@ static void mark(u64 *planes, u32 plane_words, u32 plane, u32 index)
 								       << index % KPN_WORD_BITS;
 }
 
+/* Rows go on from the end of the period to its start, so it is gone through twice. */
+static void find_rows(struct kpn_partition *partition, const u16 *allowed, u32 slots)
+{
+	u32 row[KPN_CLASS_COUNT] = { 0 };
+	u32 from = 0;
+	u32 i;
+	u32 tc;
+
+	for (i = 0; i < 2 * slots + KPN_SPAN_SLOTS_MAX; i++) {
+		u32 mask = allowed[from];
+
+		from = from + 1 < slots ? from + 1 : 0;
+		for (tc = 0; tc < KPN_CLASS_COUNT; tc++) {
+			row[tc] = mask >> tc & 1 ? row[tc] + 1 : 0;
+			if (row[tc] > partition->row_max[tc] && row[tc] <= KPN_SPAN_SLOTS_MAX)
+				partition->row_max[tc] = (u8)row[tc];
+		}
+	}
+}
+
 void kpn_partition_init(struct kpn_partition *partition, void *memory, const u16 *allowed,
 			u32 slots)
 {
@@ -56,6 +76,7 @@ void kpn_partition_init(struct kpn_partition *partition, void *memory, const u16
 		if (++from == slots)
 			from = 0;
 	}
+	find_rows(partition, allowed, slots);
 }
 
 u32 kpn_partition_index(const struct kpn_partition *partition, u64 net_slot)

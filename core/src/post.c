@@ -6,6 +6,7 @@
  */
 #include "kpn_doubt.h"
 #include "kpn_head.h"
+#include "kpn_place.h"
 #include "kpn_post.h"
 #include "kpn_search.h"
 
@@ -18,13 +19,35 @@ static KPN_ALWAYS_INLINE u64 next_due(const struct kpn_pacer *pacer, u64 end)
 		seq = pacer->ring.plan.seq;
 	if (seq >= end)
 		return end;
-	return pacer->config.trim == KPN_TRIM_ANY ? seq : kpn_find_reserved(pacer, seq, end);
+	if (pacer->config.trim == KPN_TRIM_ANY)
+		return KPN_UNLIKELY(pacer->ring.span_count) ? kpn_ring_last(&pacer->ring, seq) :
+							      seq;
+	seq = kpn_find_reserved(pacer, seq, end);
+	/* after a step or a switch a frame may be in slots that are open to no class now */
+	while (KPN_UNLIKELY(pacer->ring.span_count && seq != end &&
+			    kpn_ring_last(&pacer->ring, seq) != kpn_ring_start(&pacer->ring, seq)))
+		seq = kpn_find_reserved(pacer, kpn_ring_last(&pacer->ring, seq) + 1, end);
+	return seq;
 }
 
 static void set_length(struct kpn_pacer *pacer, const struct kpn_cursor *at, s64 delta_ps)
 {
-	pacer->nic_ops.set_length(pacer->nic, at->desc, kpn_slot_bytes_with(pacer, delta_ps));
+	const struct kpn_frame *frame = pacer->ring.slot[at->desc].frame;
+
+	if (KPN_UNLIKELY(frame && frame->slots > 1))
+		kpn_trim_span(pacer, at->desc, frame, delta_ps);
+	else
+		pacer->nic_ops.set_length(pacer->nic, at->desc,
+					  kpn_slot_bytes_with(pacer, delta_ps));
 	kpn_ring_set_delta(&pacer->ring, at->seq, at->desc, delta_ps);
+}
+
+/* Whether slots that differ by @delta_ps hold @frame. */
+static bool holds(const struct kpn_pacer *pacer, const struct kpn_frame *frame, s64 delta_ps)
+{
+	if (KPN_UNLIKELY(frame->slots > 1))
+		return delta_ps <= pacer->span_keep_ps && delta_ps >= -pacer->span_keep_ps;
+	return frame->frame_bytes <= kpn_slot_bytes_with(pacer, delta_ps);
 }
 
 /*
@@ -37,7 +60,7 @@ static s64 trim_of(struct kpn_pacer *pacer, const struct kpn_cursor *plan)
 	const struct kpn_frame *frame = pacer->ring.slot[plan->desc].frame;
 	s64 delta_ps = kpn_align_trim(&pacer->align, &pacer->clock, plan->seq, plan->ps);
 
-	if (KPN_LIKELY(!frame || frame->frame_bytes <= kpn_slot_bytes_with(pacer, delta_ps)))
+	if (KPN_LIKELY(!frame || holds(pacer, frame, delta_ps)))
 		return delta_ps;
 	/* until then slots are off the grid by what this trim would have taken away */
 	kpn_align_unlock(&pacer->align);
@@ -167,6 +190,27 @@ void kpn_post_planned(struct kpn_pacer *pacer, u32 count)
 	ring->plan = ring->tail;
 	kpn_ring_skip(ring, &ring->tail, ring->tail.seq + count);
 	plan_lengths(pacer, NULL);
+}
+
+void kpn_post_up_to(struct kpn_pacer *pacer, u64 end)
+{
+	if (pacer->post_seq < end)
+		pacer->post_seq = end;
+	pacer->posted_low = KPN_POST_NOW;
+}
+
+u32 kpn_more_count(struct kpn_pacer *pacer, u32 count)
+{
+	u64 tail = pacer->ring.tail.seq;
+	u64 most = pacer->post_seq > tail ? pacer->post_seq - tail : 0;
+
+	/* more may be posted than the depth */
+	if ((s32)count > (s32)most)
+		most = count;
+	pacer->posted_low = pacer->usual_low;
+	if (most > pacer->rearm_max)
+		pacer->posted_low = KPN_POST_NOW;
+	return (u32)most;
 }
 
 void kpn_rearm(struct kpn_pacer *pacer, u32 count)

@@ -2,6 +2,13 @@
 /* What a configuration promises: how near the grid slots start, and which rates it bears. */
 #include "kpn_promises.h"
 
+/* Where every slot may be trimmed, all may carry frames that take several: these bear less. */
+static void least_span_trim(const struct kpn_pacer *pacer, u64 *trim_ps)
+{
+	if (pacer->span_keep_ps && *trim_ps > (u64)pacer->span_keep_ps)
+		*trim_ps = (u64)pacer->span_keep_ps;
+}
+
 struct kpn_bounds kpn_pacer_bounds(const struct kpn_pacer *pacer, u32 rate_ppb, u32 rate_change_ppb)
 {
 	/*
@@ -12,14 +19,18 @@ struct kpn_bounds kpn_pacer_bounds(const struct kpn_pacer *pacer, u32 rate_ppb, 
 				     (s64)pacer->caps.index_to_wire_ns_min) +
 		     pacer->poll_ns * 2 + 1000ull * pacer->caps.restart_ns_max +
 		     1000ull * (KPN_REPLAN_NS + pacer->caps.store_ns_max);
+	struct kpn_align align;
 	u32 unalterable;
 
 	/* a staircase changes its rate at the head, which is as old as the last poll */
 	if (pacer->config.clock_read == KPN_CLOCK_COUNTER)
 		lag_ps += 1000ull * (pacer->poll_ns + pacer->dither_ns) + pacer->slot_ps;
-	unalterable =
-		pacer->caps.prefetch_slots_max + 4 + (u32)kpn_div_u64(lag_ps, pacer->slot_ps_min);
-	return kpn_align_bounds(&pacer->align, unalterable, kpn_gap_slots(pacer), rate_ppb,
+	unalterable = pacer->fetched_slots + pacer->span_slots_max + 3 +
+		      (u32)kpn_div_u64(lag_ps, pacer->slot_ps_min);
+	align = pacer->align;
+	least_span_trim(pacer, &align.down_ps);
+	least_span_trim(pacer, &align.up_ps);
+	return kpn_align_bounds(&align, unalterable, kpn_gap_slots(pacer), rate_ppb,
 				rate_change_ppb);
 }
 
@@ -31,11 +42,13 @@ u32 kpn_pacer_rate_ppb_max(const struct kpn_pacer *pacer)
 {
 	const struct kpn_align *align = &pacer->align;
 	u64 least_ps = align->down_ps < align->up_ps ? align->down_ps : align->up_ps;
-	u64 gap_slots = pacer->config.trim == KPN_TRIM_ANY ? 1 : pacer->gap_slots_max;
+	u64 gap_slots =
+		pacer->config.trim == KPN_TRIM_ANY ? pacer->span_slots_max : pacer->gap_slots_max;
 	u64 gap_ps = pacer->slot_ps * gap_slots;
 	u64 rounded_ps = ((gap_ps + least_ps) >> 32) + 4; /* what kpn_align_bounds() rounds up by */
 	u64 most_ppb;
 
+	least_span_trim(pacer, &least_ps);
 	if (!pacer->phase_locked)
 		return KPN_ADJ_PPB_MAX;
 	if (least_ps <= rounded_ps)

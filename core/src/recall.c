@@ -10,6 +10,31 @@
 #include "kpn_search.h"
 #include "kpn_target.h"
 
+/*
+ * kpn_withdraw() of one that takes several slots: it stays as it is where the NIC may have come to
+ * it before the last store.
+ */
+static KPN_NOINLINE struct kpn_frame *withdraw_span(struct kpn_pacer *pacer, u64 seq, u32 desc,
+						    struct kpn_frame *frame)
+{
+	struct kpn_ring *ring = &pacer->ring;
+	u64 end = seq + frame->slots;
+
+	if (kpn_fetched_by(pacer, seq, kpn_cpu_now(pacer) + kpn_span_stores_ns(pacer, frame))) {
+		kpn_ring_unyield(ring, desc);
+		return NULL;
+	}
+	kpn_retire_span(pacer, desc, frame, kpn_ring_delta_ps(ring, end - 1));
+	if (KPN_UNLIKELY(kpn_may_be_fetched(pacer, seq, 0))) {
+		kpn_ring_unyield(ring, desc);
+		frame->verdict = KPN_VERDICT_IN_DOUBT;
+		kpn_doubt_lengths(pacer, frame->slots * ring->slot_ps, end);
+		return NULL;
+	}
+	kpn_ring_release(ring, desc);
+	return frame;
+}
+
 struct kpn_frame *kpn_withdraw(struct kpn_pacer *pacer, u64 seq)
 {
 	struct kpn_ring *ring = &pacer->ring;
@@ -17,6 +42,8 @@ struct kpn_frame *kpn_withdraw(struct kpn_pacer *pacer, u64 seq)
 	u32 slot_bytes = kpn_slot_bytes_with(pacer, ring->slot[desc].delta_ps);
 	struct kpn_frame *frame = ring->slot[desc].frame;
 
+	if (KPN_UNLIKELY(frame->slots > 1))
+		return withdraw_span(pacer, seq, desc, frame);
 	pacer->nic_ops.retire(pacer->nic, desc, slot_bytes, 0);
 	if (KPN_UNLIKELY(kpn_may_be_fetched(pacer, seq, 0))) {
 		kpn_ring_unyield(ring, desc);
@@ -43,7 +70,7 @@ void kpn_recall_yielding(struct kpn_pacer *pacer, u32 classes, u64 from, u64 *co
 	     at = kpn_ring_next(ring, &ring->yielding, at + 1, end)) {
 		struct kpn_frame *frame = kpn_ring_frame(ring, at);
 
-		if (!(classes >> frame->tc & 1))
+		if (!(classes >> frame->tc & 1) || kpn_ring_start(ring, at) != at)
 			continue;
 		if (KPN_UNLIKELY(!kpn_withdraw(pacer, at))) {
 			stayed = at;
@@ -60,7 +87,7 @@ void kpn_recall_yielding(struct kpn_pacer *pacer, u32 classes, u64 from, u64 *co
 		++*counter;
 		/* what is left of credit is for what comes after a frame that stayed */
 		if (KPN_UNLIKELY(pacer->shaped >> frame->tc & 1) && frame->seq > stayed)
-			kpn_credit_refund(&pacer->credit[frame->tc], frame->seq);
+			kpn_credit_refund(&pacer->credit[frame->tc], frame->seq, frame->slots);
 		kpn_prebuffer_put_back(&pacer->prebuffer, frame);
 	}
 	if (pacer->offered_seq > from)
@@ -81,9 +108,11 @@ void kpn_hold_again(struct kpn_pacer *pacer, struct kpn_frame *frame)
 
 bool kpn_withdraw_to_heap(struct kpn_pacer *pacer, u64 seq)
 {
+	u32 slots = kpn_ring_frame(&pacer->ring, seq)->slots;
 	struct kpn_frame *frame = kpn_withdraw(pacer, seq);
 
-	pacer->frames_left--;
+	for (; slots; slots--)
+		kpn_spend(pacer);
 	if (KPN_UNLIKELY(!frame))
 		return false;
 	pacer->stats.recalled++;
@@ -114,7 +143,7 @@ void kpn_review_from(struct kpn_pacer *pacer, u64 from)
 
 bool kpn_may_stay(const struct kpn_pacer *pacer, const struct kpn_frame *frame, u64 at, u64 target)
 {
-	if (!kpn_allowed_in(pacer, at, frame->tc))
+	if (!kpn_allowed_to(pacer, frame, at))
 		return false;
 	return frame->verdict == KPN_VERDICT_MOVED ? (s64)(at - target) >= 0 : at == target;
 }
@@ -126,7 +155,7 @@ static void review_one(struct kpn_pacer *pacer, u64 at, u64 first_seq)
 	u64 target;
 
 	if (kpn_bits_test(&pacer->ring.yielding, desc)) {
-		if (at >= first_seq && !kpn_allowed_in(pacer, at, frame->tc))
+		if (at >= first_seq && !kpn_allowed_to(pacer, frame, at))
 			kpn_recall_yielding(pacer, 1u << frame->tc, at, &pacer->stats.recalled);
 		return;
 	}

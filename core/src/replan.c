@@ -108,7 +108,7 @@ bool kpn_leaves_grid(struct kpn_pacer *pacer, s64 before_ppm, u64 first, u64 cpu
 void kpn_do_todo(struct kpn_pacer *pacer, u64 cpu_ns)
 {
 	bool due = pacer->heap_due_seq != KPN_SEQ_NEVER &&
-		   (s64)(pacer->heap_due_seq - pacer->ring.head.seq) < (s64)pacer->ring.slots;
+		   (s64)(pacer->heap_due_seq - pacer->ring.head.seq) < (s64)pacer->window_slots;
 
 	if (pacer->todo & KPN_TODO_SWITCH && pacer->ring.head.seq >= pacer->switch_seq)
 		kpn_switch_tables(pacer);

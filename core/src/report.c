@@ -7,6 +7,34 @@
 
 #include "kpn_math.h"
 #include "kpn_pacer_state.h"
+#include "kpn_search.h"
+
+u32 kpn_pacer_frame_slots(const struct kpn_pacer *pacer, u32 frame_bytes)
+{
+	if (frame_bytes <= pacer->real_bytes_max)
+		return 1;
+	if (pacer->span_slots_max < 2 || frame_bytes > pacer->config.frame_bytes_max)
+		return 0;
+	return kpn_span_of(&pacer->span_rule, frame_bytes).slots;
+}
+
+u32 kpn_pacer_frame_bytes_max(const struct kpn_pacer *pacer, u8 tc)
+{
+	u32 least = pacer->real_bytes_max;
+	u32 most = pacer->span_slots_max > 1 ? pacer->config.frame_bytes_max : least;
+
+	if (!kpn_has_slots(pacer, tc))
+		return 0;
+	while (least < most) {
+		u32 middle = least + (most - least + 1) / 2;
+
+		if (kpn_pacer_frame_slots(pacer, middle) <= kpn_row_max(pacer, tc))
+			least = middle;
+		else
+			most = middle - 1;
+	}
+	return least;
+}
 
 u32 kpn_pacer_lead_slots(const struct kpn_pacer *pacer)
 {
@@ -82,15 +110,19 @@ const struct kpn_clock *kpn_pacer_clock(const struct kpn_pacer *pacer)
 struct kpn_limits kpn_pacer_limits(const struct kpn_pacer *pacer)
 {
 	const struct kpn_config *config = &pacer->config;
-	u32 search_words = config->ring_slots / 32 + 4;
+	/* a row of slots is looked for up to four times, and each is looked at once more */
+	u32 search_words = (config->ring_slots / 32 + 4) * (pacer->span_slots_max > 1 ? 5 : 1);
+	/* the last frame of a budget can take more slots than are left of it */
+	u32 budget = config->budget_frames + pacer->span_slots_max - 1;
 	u32 switch_words = 2 * (pacer->gap_slots_max / 32 + 4);
 
 	return (struct kpn_limits){
-		.frames = 7 * config->budget_frames,
-		.trims = 4 * pacer->trims_max,
-		.rearms = pacer->caps.desc_persistent ? 0 : 2 * pacer->rearm_max,
-		.words = (3 * config->budget_frames + 2 * KPN_CLASS_COUNT) * search_words +
-			 switch_words,
+		.frames = 7 * budget,
+		.trims = 4 * pacer->trims_max + (pacer->span_slots_max > 1 ? 7 * budget : 0),
+		.rearms = pacer->caps.desc_persistent ?
+				  0 :
+				  2 * (pacer->rearm_max + pacer->span_slots_max - 1),
+		.words = (3 * budget + 2 * KPN_CLASS_COUNT) * search_words + switch_words,
 		.stall_ns = pacer->stall_ns,
 	};
 }

@@ -23,6 +23,55 @@ void kpn_ring_init(struct kpn_ring *ring, void *memory, u32 slots, u64 slot_ps)
 	ring->slot = memory;
 }
 
+void kpn_ring_claim_span(struct kpn_ring *ring, u64 seq, struct kpn_frame *frame, bool yields)
+{
+	u32 desc = kpn_ring_desc(ring, seq);
+	u32 i;
+
+	kpn_ring_claim(ring, seq, desc, frame, yields);
+	ring->span_count++;
+	for (i = 1; i < frame->slots; i++) {
+		desc = kpn_ring_next_desc(ring, desc);
+		KPN_ASSERT(seq + i - ring->head.seq < ring->slots && !ring->slot[desc].frame);
+		ring->slot[desc].frame = frame;
+		ring->slot[desc].within = (u16)i;
+		kpn_bits_set(&ring->inner, desc);
+		if (yields)
+			kpn_bits_set(&ring->yielding, desc);
+	}
+	if (yields)
+		ring->yielding_count += frame->slots - 1u;
+}
+
+void kpn_ring_free_inner(struct kpn_ring *ring, u32 desc, const struct kpn_frame *frame)
+{
+	u32 i;
+
+	for (i = 1; i < frame->slots; i++) {
+		desc = kpn_ring_next_desc(ring, desc);
+		ring->slot[desc].frame = NULL;
+		ring->slot[desc].within = 0;
+		kpn_bits_clear(&ring->inner, desc);
+		if (kpn_bits_test(&ring->yielding, desc)) {
+			kpn_bits_clear(&ring->yielding, desc);
+			ring->yielding_count--;
+		}
+	}
+	ring->span_count--;
+}
+
+void kpn_ring_unyield(struct kpn_ring *ring, u32 desc)
+{
+	u32 left = ring->slot[desc].frame->slots;
+
+	if (!kpn_bits_test(&ring->yielding, desc))
+		return;
+	for (left += !left; left; left--, desc = kpn_ring_next_desc(ring, desc)) {
+		kpn_bits_clear(&ring->yielding, desc);
+		ring->yielding_count--;
+	}
+}
+
 u64 kpn_ring_next(const struct kpn_ring *ring, const struct kpn_bits *bits, u64 from, u64 to)
 {
 	u32 desc;
@@ -165,4 +214,23 @@ void kpn_ring_set_delta(struct kpn_ring *ring, u64 seq, u32 desc, s64 delta_ps)
 	ring->trim_count += !before_ps;
 	if (seq >= ring->trimmed_end)
 		ring->trimmed_end = seq + 1;
+}
+
+void kpn_ring_gather_deltas(struct kpn_ring *ring, u64 seq, u32 count)
+{
+	u64 last = seq + count - 1;
+	u64 at;
+
+	for (at = kpn_ring_next(ring, &ring->trimmed, seq, last); at < last;
+	     at = kpn_ring_next(ring, &ring->trimmed, at + 1, last)) {
+		u32 desc = kpn_ring_desc(ring, at);
+		s64 delta_ps = ring->slot[desc].delta_ps;
+
+		kpn_ring_set_delta(ring, at, desc, 0);
+		desc = kpn_ring_desc(ring, last);
+		kpn_ring_set_delta(ring, last, desc, ring->slot[desc].delta_ps + delta_ps);
+		/* where planning stands between the two it comes so much sooner now */
+		if (ring->plan.seq > at && ring->plan.seq <= last)
+			ring->plan.ps -= (u64)delta_ps;
+	}
 }

@@ -7,11 +7,15 @@
 #include "kpn_pacer_state.h"
 #include "kpn_search.h"
 
+enum { ROW_TRIES = 4 }; /* rows that cannot be had before a frame waits for the next poll */
+
 /* Slots of the ring in @window are not to be had, a bit each from descriptor @desc on. */
 static inline u64 taken_window(const struct kpn_ring *ring, u32 desc, bool yielding)
 {
 	u64 taken = kpn_bits_window(&ring->claimed, desc);
 
+	if (KPN_UNLIKELY(ring->span_count))
+		taken |= kpn_bits_window(&ring->inner, desc);
 	return yielding ? taken & ~kpn_bits_window(&ring->yielding, desc) : taken;
 }
 
@@ -76,6 +80,111 @@ static u64 find(const struct kpn_pacer *pacer, u32 plane, u64 from, u64 to, bool
 u64 kpn_find_free(const struct kpn_pacer *pacer, u8 tc, u64 from, u64 to, bool yielding)
 {
 	return find(pacer, tc, from, to, true, yielding);
+}
+
+/*
+ * struct row - slots that follow each other
+ * @from: the first of them; @count: how many so far; @wanted: how many there shall be
+ */
+struct row {
+	u64 from;
+	u32 count;
+	u32 wanted;
+};
+
+/* Whether @window, @span slots from @seq on, completes the row; it begins anew where it must. */
+static bool extend_row(struct row *row, u64 seq, u64 window, u32 span)
+{
+	u32 bit = 0;
+
+	while (bit < span) {
+		u64 rest = window >> bit;
+		u64 others = ~rest;
+		u32 alike = others ? kpn_lowest_bit(others) : KPN_WORD_BITS;
+
+		if (alike > span - bit)
+			alike = span - bit;
+		if (!row->count)
+			row->from = seq + bit;
+		row->count += alike;
+		if (row->count >= row->wanted)
+			return true;
+		bit += alike;
+		if (bit == span)
+			return false;
+		row->count = 0;
+		rest = window >> bit;
+		bit += rest ? kpn_lowest_bit(rest) : KPN_WORD_BITS;
+	}
+	return false;
+}
+
+/* find_in_table() of a row of slots */
+static bool find_row_in_table(const struct kpn_pacer *pacer, const struct kpn_table *table, u8 tc,
+			      u64 from, u64 to, bool free, bool yielding, struct row *row)
+{
+	const struct kpn_ring *ring = &pacer->ring;
+
+	while ((s64)(to - from) > 0) {
+		u32 desc = kpn_ring_desc(ring, from);
+		u32 index = kpn_plane_index(table, from);
+		u32 span =
+			least(to - from, ring->slots - desc, table->partition->plane_slots - index);
+		u64 window = kpn_partition_window(table->partition, tc, index);
+
+		if (span > KPN_WORD_BITS)
+			span = KPN_WORD_BITS;
+		if (free)
+			window &= ~taken_window(ring, desc, yielding);
+		if (extend_row(row, from, window, span))
+			return true;
+		from += span;
+	}
+	return false;
+}
+
+/* The first row of @slots slots of class @tc in [from, to), or @to. */
+static u64 find_row(const struct kpn_pacer *pacer, u8 tc, u64 from, u64 to, u32 slots, bool free,
+		    bool yielding)
+{
+	struct row row = { .wanted = slots };
+	u64 end = to;
+
+	if (to > pacer->switch_seq)
+		end = from > pacer->switch_seq ? from : pacer->switch_seq;
+	if (find_row_in_table(pacer, &pacer->table[0], tc, from, end, free, yielding, &row))
+		return row.from;
+	if (end != to &&
+	    find_row_in_table(pacer, &pacer->table[1], tc, end, to, free, yielding, &row))
+		return row.from;
+	return to;
+}
+
+bool kpn_row_allowed(const struct kpn_pacer *pacer, u64 seq, u32 slots, u8 tc)
+{
+	return find_row(pacer, tc, seq, seq + slots, slots, false, false) == seq;
+}
+
+u64 kpn_find_row(const struct kpn_pacer *pacer, u8 tc, u64 from, u64 to, u32 slots, bool yielding)
+{
+	u64 tail = pacer->ring.tail.seq;
+	u64 end = to + slots - 1;
+	u32 tries;
+
+	for (tries = 0; tries < ROW_TRIES && from < to; tries++) {
+		u64 seq = find_row(pacer, tc, from, end, slots, true, yielding);
+
+		if (seq >= to)
+			break;
+		if (seq < tail && seq + slots > tail)
+			from = tail;
+		else if (kpn_row_fits(pacer, seq, slots))
+			return seq;
+		else
+			from = kpn_ring_next(&pacer->ring, &pacer->ring.trimmed, seq, seq + slots) +
+			       1;
+	}
+	return to;
 }
 
 u64 kpn_find_reserved(const struct kpn_pacer *pacer, u64 from, u64 to)

@@ -34,8 +34,8 @@ void kpn_pacer_stop(struct kpn_pacer *pacer)
 		if (kpn_index_leaps(pacer, kpn_cpu_now(pacer), moved))
 			kpn_take_back(pacer, moved);
 	}
-	pacer->sent_seq = kpn_passed_seq(pacer);
-	pacer->doubt_seq = head.upper_seq + pacer->caps.prefetch_slots_max + 1;
+	pacer->sent_seq = kpn_ring_start(ring, kpn_passed_seq(pacer));
+	pacer->doubt_seq = head.upper_seq + pacer->fetched_slots + 1;
 	/* Without a head that is believed, whatever was posted may have left. */
 	if (!head.valid || pacer->doubt_seq > ring->tail.seq)
 		pacer->doubt_seq = ring->tail.seq;

@@ -50,25 +50,36 @@ static u64 offered_end(const struct kpn_pacer *pacer, u8 tc, const struct kpn_pl
 	return end;
 }
 
-/* First slot for the next frame of the class: in its order, and as its credit allows. */
-static u64 best_effort_from(const struct kpn_pacer *pacer, u8 tc,
+/* First slot for @frame, the next of its class: in its order, and as its credit allows. */
+static u64 best_effort_from(const struct kpn_pacer *pacer, const struct kpn_frame *frame,
 			    const struct kpn_placement *placement)
 {
+	u8 tc = frame->tc;
 	u64 from = pacer->cursor[tc];
+	u64 first = kpn_first_for(pacer, frame, placement);
 
-	if (from < placement->first_seq)
-		from = placement->first_seq;
+	if (from < first)
+		from = first;
 	if (KPN_UNLIKELY(pacer->shaped >> tc & 1) && from < kpn_credit_seq(&pacer->credit[tc]))
 		from = kpn_credit_seq(&pacer->credit[tc]);
 	return from;
 }
 
 /* The next frame of the class comes after this one, in slot @seq. */
-static void take_slot(struct kpn_pacer *pacer, u8 tc, u64 seq)
+static void take_slot(struct kpn_pacer *pacer, const struct kpn_frame *frame, u64 seq)
 {
-	pacer->cursor[tc] = seq + 1;
-	if (KPN_UNLIKELY(pacer->shaped >> tc & 1))
-		kpn_credit_spend(&pacer->credit[tc], seq);
+	pacer->cursor[frame->tc] = seq + frame->slots;
+	if (KPN_UNLIKELY(pacer->shaped >> frame->tc & 1))
+		kpn_credit_spend(&pacer->credit[frame->tc], seq, frame->slots);
+}
+
+/* What a frame of several slots costs of the budget beyond one of a single slot. */
+static void spend_more(struct kpn_pacer *pacer, const struct kpn_frame *frame)
+{
+	u32 slots;
+
+	for (slots = frame->slots; KPN_UNLIKELY(slots > 1); slots--)
+		kpn_spend(pacer);
 }
 
 /* Best effort of class @tc in its order: not before the last slot it got. */
@@ -76,14 +87,15 @@ static enum fill fill_best_effort(struct kpn_pacer *pacer, u8 tc,
 				  const struct kpn_placement *placement)
 {
 	u64 end = best_effort_end(pacer, placement);
-	u64 seq = kpn_find_free(pacer, tc, best_effort_from(pacer, tc, placement), end, false);
-	struct kpn_frame *frame;
+	struct kpn_frame *frame = pacer->prebuffer.first[tc];
+	u64 seq = kpn_find_for(pacer, frame, best_effort_from(pacer, frame, placement), end, false);
 
 	if (seq >= end || pacer->ring.yielding_count >= pacer->yielding_max)
 		return FILL_WAIT;
-	frame = kpn_prebuffer_take_first(&pacer->prebuffer, tc);
+	kpn_prebuffer_take_first(&pacer->prebuffer, tc);
+	spend_more(pacer, frame);
 	if (kpn_place(pacer, frame, seq, KPN_VERDICT_BEST_EFFORT, placement)) {
-		take_slot(pacer, tc, seq);
+		take_slot(pacer, frame, seq);
 		return FILL_MORE;
 	}
 	kpn_prebuffer_put_back(&pacer->prebuffer, frame);
@@ -107,6 +119,7 @@ static KPN_NOINLINE enum fill fill_scheduled(struct kpn_pacer *pacer, u8 tc,
 		kpn_hold_again(pacer, frame);
 		return FILL_MORE;
 	}
+	spend_more(pacer, frame);
 	if (kpn_place_later(pacer, frame, instead.from, instead.end, placement))
 		return FILL_MORE;
 	if (instead.last) {
@@ -133,6 +146,12 @@ static enum fill fill_queue(struct kpn_pacer *pacer, u8 queue,
 		if (KPN_UNLIKELY(!kpn_has_slots(pacer, tc))) {
 			kpn_end_frame(pacer, kpn_prebuffer_take_first(prebuffer, queue),
 				      KPN_VERDICT_NOT_ALLOWED);
+			kpn_spend(pacer);
+			continue;
+		}
+		if (KPN_UNLIKELY(prebuffer->first[queue]->slots > kpn_row_max(pacer, tc))) {
+			kpn_end_frame(pacer, kpn_prebuffer_take_first(prebuffer, queue),
+				      KPN_VERDICT_OVERSIZE);
 			kpn_spend(pacer);
 			continue;
 		}
@@ -179,12 +198,12 @@ enum kpn_verdict kpn_submit_best_effort(struct kpn_pacer *pacer, struct kpn_fram
 		kpn_credit_rest(&pacer->credit[frame->tc], placement.first_seq);
 	if (placement.valid && !behind && pacer->ring.yielding_count < pacer->yielding_max) {
 		u64 end = offered_end(pacer, frame->tc, &placement);
-		u64 seq = kpn_find_free(pacer, frame->tc,
-					best_effort_from(pacer, frame->tc, &placement), end, false);
+		u64 seq = kpn_find_for(pacer, frame, best_effort_from(pacer, frame, &placement),
+				       end, false);
 
 		if (seq < end &&
 		    kpn_place(pacer, frame, seq, KPN_VERDICT_BEST_EFFORT, &placement)) {
-			take_slot(pacer, frame->tc, seq);
+			take_slot(pacer, frame, seq);
 			return KPN_VERDICT_PENDING;
 		}
 		if (seq >= end && !(pacer->prebuffer.backlog & BEST_EFFORT_QUEUES))

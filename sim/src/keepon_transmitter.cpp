@@ -113,8 +113,8 @@ struct KeeponTransmitter::Ops {
 		Self(sink).OnRealFrame(*frame);
 	}
 
-	static constexpr kpn_nic_ops kNic{ CpuNs,     ReadIndex, Buffer,   Commit, Retire,
-					   SetLength, Rearm,     Doorbell, Halt };
+	static constexpr kpn_nic_ops kNic{ CpuNs,  ReadIndex, Buffer, Commit,   nullptr,
+					   Retire, SetLength, Rearm,  Doorbell, Halt };
 };
 
 namespace

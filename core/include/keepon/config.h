@@ -76,10 +76,11 @@ struct kpn_class_config {
  * @trim_down_bytes, @trim_up_bytes: how much a slot may be shortened and lengthened in phase-locked
  *	mode;
  *	multiples of the start quantum, the first at least one quantum
+ * @frame_bytes_max: longest frame incl. FCS, up to 1522: what is longer than a slot takes several in
+ *	a row (struct kpn_span); up to slot_bytes, as always in paper mode: no frame does
  * @prebuffer_frames: frames each class may hold back before their window opens; 0 disables holding
- * @budget_frames: frames that one call may place, end or take back; at least twice the batch, so
- *	that
- *	what is left over never grows
+ * @budget_frames: slots with frames that one call may place, end or take back, and the rest of the
+ *	last frame; at least twice the batch, so that what is left over never grows
  * @horizon_ns: scheduled frames further ahead than this are refused as TOO_EARLY, and frames of a
  *	class that has no slot until a table that begins later as NOT_ALLOWED; 0: no limit
  * @tolerance_ns: how much before txtime KPN_ROUND_UP may send; default one start quantum
@@ -101,6 +102,7 @@ struct kpn_config {
 	u32 depth_slots;
 	u32 trim_down_bytes;
 	u32 trim_up_bytes;
+	u32 frame_bytes_max;
 	u32 prebuffer_frames;
 	u32 budget_frames;
 	u64 horizon_ns;

@@ -70,10 +70,10 @@ static inline u64 kpn_credit_seq(const struct kpn_credit *credit)
 /** kpn_credit_rest() - no frame waited before slot @seq: what was saved up until then is lost */
 void kpn_credit_rest(struct kpn_credit *credit, u64 seq);
 
-/** kpn_credit_spend() - a frame is sent in slot @seq, not before kpn_credit_seq() */
-void kpn_credit_spend(struct kpn_credit *credit, u64 seq);
+/** kpn_credit_spend() - a frame of @slots is sent from slot @seq on, not before kpn_credit_seq() */
+void kpn_credit_spend(struct kpn_credit *credit, u64 seq, u32 slots);
 
-/** kpn_credit_refund() - it will not be sent in slot @seq after all, and none after that slot */
-void kpn_credit_refund(struct kpn_credit *credit, u64 seq);
+/** kpn_credit_refund() - it will not be sent from slot @seq on after all, and none after that */
+void kpn_credit_refund(struct kpn_credit *credit, u64 seq, u32 slots);
 
 #endif

@@ -23,7 +23,7 @@
 	X(TOO_EARLY, 0, "its slot is beyond the ring and there is no room before it")          \
 	X(OCCUPIED, 0, "another scheduled frame has the slot")                                 \
 	X(NOT_ALLOWED, 0, "the slot does not belong to its class")                             \
-	X(OVERSIZE, 0, "longer than the slot allows")                                          \
+	X(OVERSIZE, 0, "longer than any run of slots its class has")                           \
 	X(NO_SLOT, 0, "no free slot of its class within the ring")                             \
 	X(NO_ROOM, 0, "the pre-buffer of its class is full")                                   \
 	X(STEPPED, 0, "a clock step took its slot away and no other fits")                     \
@@ -64,7 +64,8 @@ enum kpn_frame_flags {
  *	time
  *	of its reference plane for sent verdicts (in doubt: the instant if it left), else zero; the
  *	next frame of the list
- * @seq: slot it was last placed in
+ * @slots: how many it takes
+ * @seq: slot it was last placed in, the first of them
  *
  * From @verdict on they are private to the core while the frame is pending.
  */
@@ -74,6 +75,7 @@ struct kpn_frame {
 	u8 tc;
 	u8 flags;
 	u8 verdict;
+	u8 slots;
 	s64 txtime_ns;
 	void *cookie;
 	struct kpn_frame *next;

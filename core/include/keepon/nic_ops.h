@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * What the core asks of a network interface with a descriptor ring (contract version 2): a few
+ * What the core asks of a network interface with a descriptor ring (contract version 3): a few
  * stores, one index, honest limits, and for each store what must be visible to whom, in which
  * order. Implemented by glue (simulator, kernel backends); the core never touches a register.
  *
@@ -14,7 +14,7 @@
 #ifndef KPN_NIC_OPS_H
 #define KPN_NIC_OPS_H
 
-#include "kpn_platform.h"
+#include "keepon/span.h"
 
 /** enum kpn_placeholder - how a placeholder dies at the first hop (docs/model.md) */
 enum kpn_placeholder {
@@ -58,6 +58,8 @@ enum kpn_placeholder {
  * @start_quantum_bytes: granularity of frame lengths (1 where any length can be sent)
  * @placeholder_bytes_min: shortest placeholder frame that is sent unpadded, FCS included
  * @frame_bytes_max: longest frame it can send, FCS included
+ * @fragments_max: buffers of which it sends one frame, if it is proven to take end of packet from
+ *	the last descriptor alone and to send no FCS of its own behind any of them; 0 means 1
  * @placeholder_kinds: bit per enum kpn_placeholder
  * @has_spare_buffers: every descriptor owns a second buffer and the switch is one store; needed
  *	where
@@ -84,6 +86,7 @@ struct kpn_nic_caps {
 	u32 start_quantum_bytes;
 	u32 placeholder_bytes_min;
 	u32 frame_bytes_max;
+	u32 fragments_max;
 	u32 placeholder_kinds;
 	bool index_counts_done;
 	bool has_spare_buffers;
@@ -99,8 +102,8 @@ struct kpn_nic_caps {
  *	microsecond of bus time. The CPU counter is read before and after: the value must have been
  *	sampled in between, so it must not be reordered with those readings. A NIC that may miss a
  *	doorbell is rung again here
- * @buffer: frame buffer of a descriptor: slot + trim bytes, mapped for the life of the pacer, zero
- *	after the reset; the spare buffer where kpn_config_spare_buffers() says so. Asked for before
+ * @buffer: frame buffer of a descriptor: slot + trim bytes, and config.frame_bytes_max at least,
+ *	mapped for the life of the pacer, zero after the reset; the spare buffer where kpn_config_spare_buffers() says so. Asked for before
  *	every write, so that a modelled NIC can fetch what it has fetched by now
  * @commit: make the slot real: @frame_bytes long on the wire with a good FCS over @data_bytes of
  *	data
@@ -108,19 +111,27 @@ struct kpn_nic_caps {
  *	written since it was last written back. Order: own FCS into the buffer if the NIC adds none,
  *	write all of that back, barrier, ONE store of commit width, full barrier. The NIC never
  *	fetches half a frame (C19)
+ * @commit_fragments: make @span->fragments descriptors from @first_idx on (wrapping) one frame; only
+ *	where @fragments_max allows more than one. Fragment i has kpn_span_fragment() bytes in the
+ *	buffer of its descriptor, the frame has @data_bytes of data and zeros. Order: write back,
+ *	barrier, descriptors from the first to the last, end of packet in the last alone, none with
+ *	an FCS inserted; barrier; then the FCS over all of it, computed here, into the last four
+ *	bytes of the last buffer, written back, full barrier. Whatever is fetched before that has
+ *	a bad FCS. Called again for the same frame with another @span->frame_bytes: only the last
+ *	fragment has another length then
  * @retire: make the slot a placeholder of @frame_bytes by ONE store, full barrier; then zero the
  *	first
  *	@data_bytes of its frame buffer (and an FCS kept there) and write them back. With
  *	@data_bytes 0 the buffer stays as it is. The slot may be one already: then only bytes are
  *	zeroed
- * @set_length: change the length of a slot, placeholder or real, by ONE store; an FCS kept in the
+ * @set_length: change the length of a slot, placeholder or real, but no fragment, by ONE store; an FCS kept in the
  *	buffer is moved and computed anew before it, written back, ordered before the store
  * @rearm: hand @count descriptors from @first_idx (wrapping) to the NIC again, as they were last
  *	described; only without desc_persistent. A NIC that overwrites length or address on
  *	write-back needs a copy of them (the re-arm shadow), from which this call restores them.
  *	Takes effect at the next doorbell. A backend that hands frames to another driver's transmit
  *	function prepares them here and sends them at the doorbell, @count at once
- * @doorbell: everything before @tail_idx may be sent; all earlier stores to memory are ordered
+ * @doorbell: everything before @tail_idx, which is never within a frame, may be sent; all earlier stores to memory are ordered
  *	before
  *	it. The only call that writes a NIC register. @tail_seq is the same position as a sequence
  *	number
@@ -129,13 +140,16 @@ struct kpn_nic_caps {
  *	way leaves whole or is cut with a bad FCS. Must work on a NIC that is gone
  *
  * All are called under the caller's serialisation of the pacer, must not sleep and must not call
- * back. What they cost is bounded: rearm by @count, retire by @data_bytes, the rest by a constant.
+ * back. What they cost is bounded: rearm by @count, retire by @data_bytes, commit_fragments by the
+ * frame, the rest by a constant.
  */
 struct kpn_nic_ops {
 	u64 (*cpu_ns)(void *nic);
 	u32 (*read_index)(void *nic);
 	void *(*buffer)(void *nic, u32 desc_idx);
 	void (*commit)(void *nic, u32 desc_idx, u32 frame_bytes, u32 data_bytes, u32 written_bytes);
+	void (*commit_fragments)(void *nic, u32 first_idx, const struct kpn_span *span,
+				 u32 data_bytes);
 	void (*retire)(void *nic, u32 desc_idx, u32 frame_bytes, u32 data_bytes);
 	void (*set_length)(void *nic, u32 desc_idx, u32 frame_bytes);
 	void (*rearm)(void *nic, u32 first_idx, u32 count);

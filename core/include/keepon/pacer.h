@@ -252,6 +252,15 @@ struct kpn_window {
 /** kpn_pacer_window() - insertion window at CPU time @cpu_ns (C3, with the head's upper bound) */
 struct kpn_window kpn_pacer_window(const struct kpn_pacer *pacer, u64 cpu_ns);
 
+/** kpn_pacer_frame_slots() - slots that a frame of @frame_bytes takes; 0: it is too long */
+u32 kpn_pacer_frame_slots(const struct kpn_pacer *pacer, u32 frame_bytes);
+
+/**
+ * kpn_pacer_frame_bytes_max() - longest frame of class @tc, FCS included: by the configuration, and
+ * by the slots in a row it has; 0: it has no slots
+ */
+u32 kpn_pacer_frame_bytes_max(const struct kpn_pacer *pacer, u8 tc);
+
 /** kpn_pacer_lead_slots() - slots from the head's upper bound to the first that may be changed */
 u32 kpn_pacer_lead_slots(const struct kpn_pacer *pacer);
 

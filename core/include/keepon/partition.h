@@ -8,7 +8,7 @@
 #ifndef KPN_PARTITION_H
 #define KPN_PARTITION_H
 
-#include "kpn_platform.h"
+#include "keepon/span.h"
 
 enum {
 	KPN_CLASS_COUNT = 16,
@@ -25,6 +25,7 @@ enum {
  * @plane_words: distance of two planes in words
  * @classes: union of all masks: classes that have a slot at all
  * @gap_slots: longest distance from a slot open to no class to the next; 0 if there is none
+ * @row_max: most slots in a row of each class, KPN_SPAN_SLOTS_MAX at most
  * @planes: bit i of plane tc: class tc may use slots whose net_slot is i modulo @plane_slots
  */
 struct kpn_partition {
@@ -33,6 +34,7 @@ struct kpn_partition {
 	u32 plane_words;
 	u32 classes;
 	u32 gap_slots;
+	u8 row_max[KPN_CLASS_COUNT];
 	const u64 *planes;
 };
 

@@ -23,12 +23,16 @@ struct kpn_cursor {
 };
 
 /**
- * struct kpn_slot - one descriptor: the frame in it, and by how much its slot is longer than
- * nominal
+ * struct kpn_slot - one descriptor
+ * @frame: the frame in it
+ * @delta_ps: by how much its slot is longer than nominal; of the slots of one frame only the last
+ *	may differ, for all of them
+ * @within: slots of its frame before it
  */
 struct kpn_slot {
 	struct kpn_frame *frame;
 	s32 delta_ps;
+	u16 within;
 };
 
 /**
@@ -41,8 +45,9 @@ struct kpn_slot {
  *	the wire
  * @slots: ring size; @slot_ps: nominal length on the wire
  * @quiet_seq: no slot before it is claimed or trimmed
- * @claimed: descriptors that carry a frame; @claimed_count: how many
- * @yielding: those of them whose frame makes room for a scheduled one (best effort)
+ * @claimed: first descriptors of frames; @claimed_count: how many
+ * @inner: the others of frames that take several slots; @span_count: frames that do
+ * @yielding: descriptors whose frame makes room for a scheduled one (best effort)
  * @trimmed: descriptors of posted slots of another length; @trim_count: how many
  * @word_ps: by how much those of a word of that set are longer than nominal together
  * @trimmed_end: no trimmed slot from there on
@@ -61,8 +66,10 @@ struct kpn_ring {
 	u32 claimed_count;
 	u32 yielding_count;
 	u32 trim_count;
+	u32 span_count;
 	struct kpn_slot *slot;
 	struct kpn_bits claimed;
+	struct kpn_bits inner;
 	struct kpn_bits yielding;
 	struct kpn_bits trimmed;
 	s64 word_ps[KPN_BITS_WORDS];
@@ -85,6 +92,35 @@ static inline struct kpn_frame *kpn_ring_frame(const struct kpn_ring *ring, u64 
 	return ring->slot[kpn_ring_desc(ring, seq)].frame;
 }
 
+/** kpn_ring_next_desc() - the descriptor behind @desc */
+static inline u32 kpn_ring_next_desc(const struct kpn_ring *ring, u32 desc)
+{
+	return desc + 1 == ring->slots ? 0 : desc + 1;
+}
+
+/** kpn_ring_start() - first slot of the frame in slot @seq; @seq where there is none */
+static inline u64 kpn_ring_start(const struct kpn_ring *ring, u64 seq)
+{
+	return seq - ring->slot[kpn_ring_desc(ring, seq)].within;
+}
+
+/** kpn_ring_behind() - first slot from @seq on that is not within a frame that began before it */
+static inline u64 kpn_ring_behind(const struct kpn_ring *ring, u64 seq)
+{
+	const struct kpn_slot *slot = &ring->slot[kpn_ring_desc(ring, seq)];
+
+	return slot->within ? seq - slot->within + slot->frame->slots : seq;
+}
+
+/** kpn_ring_last() - last slot of the frame in slot @seq; @seq where there is none */
+static inline u64 kpn_ring_last(const struct kpn_ring *ring, u64 seq)
+{
+	const struct kpn_slot *slot = &ring->slot[kpn_ring_desc(ring, seq)];
+
+	return slot->frame && slot->frame->slots > 1 ? seq - slot->within + slot->frame->slots - 1 :
+						       seq;
+}
+
 /** kpn_ring_delta_ps() - by how much slot @seq differs from nominal */
 static inline s64 kpn_ring_delta_ps(const struct kpn_ring *ring, u64 seq)
 {
@@ -92,8 +128,8 @@ static inline s64 kpn_ring_delta_ps(const struct kpn_ring *ring, u64 seq)
 }
 
 /**
- * kpn_ring_claim() - put @frame into the placeholder slot @seq, whose descriptor is @desc; @yields:
- * best effort
+ * kpn_ring_claim() - put @frame, of one slot, into the placeholder slot @seq, whose descriptor is
+ * @desc; @yields: best effort
  */
 static inline void kpn_ring_claim(struct kpn_ring *ring, u64 seq, u32 desc, struct kpn_frame *frame,
 				  bool yields)
@@ -110,28 +146,33 @@ static inline void kpn_ring_claim(struct kpn_ring *ring, u64 seq, u32 desc, stru
 		ring->quiet_seq = seq;
 }
 
-/** kpn_ring_unyield() - the frame in descriptor @desc makes room for nobody any more */
-static inline void kpn_ring_unyield(struct kpn_ring *ring, u32 desc)
-{
-	if (!kpn_bits_test(&ring->yielding, desc))
-		return;
-	kpn_bits_clear(&ring->yielding, desc);
-	ring->yielding_count--;
-}
+/** kpn_ring_claim_span() - the same for @frame->slots slots from @seq on */
+void kpn_ring_claim_span(struct kpn_ring *ring, u64 seq, struct kpn_frame *frame, bool yields);
 
 /**
- * kpn_ring_release() - make the slot in descriptor @desc a placeholder again; returns what it
- * carried
+ * kpn_ring_free_inner() - the slots behind the first, in descriptor @desc, of @frame, which takes
+ * several
+ */
+void kpn_ring_free_inner(struct kpn_ring *ring, u32 desc, const struct kpn_frame *frame);
+
+/** kpn_ring_unyield() - the frame that begins in @desc makes room for no other any more */
+void kpn_ring_unyield(struct kpn_ring *ring, u32 desc);
+
+/**
+ * kpn_ring_release() - make the slots of the frame that begins in @desc placeholders again; returns
+ * it
  */
 static inline struct kpn_frame *kpn_ring_release(struct kpn_ring *ring, u32 desc)
 {
 	struct kpn_frame *frame = ring->slot[desc].frame;
 
 	KPN_ASSERT(frame);
+	kpn_ring_unyield(ring, desc);
+	if (KPN_UNLIKELY(frame->slots > 1))
+		kpn_ring_free_inner(ring, desc, frame);
 	ring->slot[desc].frame = NULL;
 	kpn_bits_clear(&ring->claimed, desc);
 	ring->claimed_count--;
-	kpn_ring_unyield(ring, desc);
 	return frame;
 }
 
@@ -217,6 +258,12 @@ struct kpn_under_way kpn_ring_seq_at(const struct kpn_ring *ring, u64 position_p
  * gets another length
  */
 void kpn_ring_set_delta(struct kpn_ring *ring, u64 seq, u32 desc, s64 delta_ps);
+
+/**
+ * kpn_ring_gather_deltas() - the last of @count posted slots from @seq on gets what they differ by
+ * together
+ */
+void kpn_ring_gather_deltas(struct kpn_ring *ring, u64 seq, u32 count);
 
 /**
  * kpn_ring_forget_delta() - the descriptor of a trimmed slot that the head passes is nominal again

@@ -7,7 +7,17 @@ core. Spaces and line ends do not count, so that laying out the sources anew lea
 
 from __future__ import annotations
 
-from core_model.mutations import bounded, credit, frames, guard, held_up, slots, strip, trouble
+from core_model.mutations import (
+    bounded,
+    credit,
+    frames,
+    guard,
+    held_up,
+    slots,
+    spans,
+    strip,
+    trouble,
+)
 from core_model.mutations.mutation import Mutation
 
 __all__ = ["MUTATIONS", "Mutation"]
@@ -15,6 +25,7 @@ __all__ = ["MUTATIONS", "Mutation"]
 MUTATIONS: tuple[Mutation, ...] = (
     *frames.MUTATIONS,
     *slots.MUTATIONS,
+    *spans.MUTATIONS,
     *strip.MUTATIONS,
     *held_up.MUTATIONS,
     *bounded.MUTATIONS,

@@ -38,14 +38,15 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "held frames without a budget",
         "insert.c",
-        "		pacer->frames_left--;\n		verdict = place",
+        "		pacer->frames_left -= pacer->frames_left < frame->slots ?"
+        " pacer->frames_left : frame->slots;\n		verdict = place",
         "		verdict = place",
         ("vectors of hazards",),
     ),
     Mutation(
         "what makes room without a budget",
         "recall.c",
-        "	pacer->frames_left--;\n	if (KPN_UNLIKELY(!frame))",
+        "	for (; slots; slots--)\n		kpn_spend(pacer);\n	if (KPN_UNLIKELY(!frame))",
         "	if (KPN_UNLIKELY(!frame))",
         ("storm", "storm, fetch index, write-back"),
     ),
@@ -137,8 +138,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "last fetched frame not in doubt",
         "stop.c",
-        "head.upper_seq + pacer->caps.prefetch_slots_max + 1;\n	/* Without",
-        "head.upper_seq + pacer->caps.prefetch_slots_max;\n	/* Without",
+        "head.upper_seq + pacer->fetched_slots + 1;\n	/* Without",
+        "head.upper_seq + pacer->fetched_slots;\n	/* Without",
         ("vectors of hazards",),
     ),
     Mutation(
@@ -159,9 +160,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "class without slots accepted",
         "insert.c",
-        "	else if (KPN_UNLIKELY(!kpn_has_slots(pacer, frame->tc)))\n"
-        "		verdict ="
-        " KPN_VERDICT_NOT_ALLOWED;\n",
+        "	if (KPN_UNLIKELY(!kpn_has_slots(pacer, frame->tc)))\n"
+        "		return KPN_VERDICT_NOT_ALLOWED;\n",
         "",
         ("vectors of hazards",),
     ),

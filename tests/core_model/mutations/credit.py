@@ -58,7 +58,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "best effort taken back keeps its price",
         "recall.c",
-        "kpn_credit_refund(&pacer->credit[frame->tc], frame->seq);",
+        "kpn_credit_refund(&pacer->credit[frame->tc], frame->seq, frame->slots);",
         ";",
         ("vectors of credit",),
     ),
@@ -72,8 +72,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "price back for what was free",
         "credit.c",
-        "if (seq >= credit->since)",
-        "",
+        "for (; seq >= credit->since && slots; slots--)",
+        "for (; slots; slots--)",
         ("vectors of credit",),
     ),
     Mutation(

@@ -10,15 +10,15 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "horizon - 1",
         "pacer.c",
-        "pacer->lead_slots = caps->prefetch_slots_max + 1;",
-        "pacer->lead_slots = caps->prefetch_slots_max;",
+        "pacer->lead_slots = pacer->fetched_slots + 1;",
+        "pacer->lead_slots = pacer->fetched_slots;",
         ("every class",),
     ),
     Mutation(
         "horizon - 1 for trims",
         "head.c",
-        "u64 first = head.upper_seq + pacer->caps.prefetch_slots_max + 1;",
-        "u64 first = head.upper_seq + pacer->caps.prefetch_slots_max;",
+        "u64 first = head.upper_seq + pacer->fetched_slots + 1;",
+        "u64 first = head.upper_seq + pacer->fetched_slots;",
         ("vectors of replan",),
     ),
     Mutation(

@@ -38,14 +38,17 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "no doubt of what was taken back late",
         "recall.c",
-        "	if (KPN_UNLIKELY(kpn_may_be_fetched(pacer, seq, 0))) {\n",
+        "	if (KPN_UNLIKELY(kpn_may_be_fetched(pacer, seq, 0))) {\n"
+        "		kpn_ring_unyield(ring, desc);\n"
+        "		frame->verdict = KPN_VERDICT_IN_DOUBT;\n"
+        "		return NULL;\n",
         "	if (false) {\n",
         ("vectors of held_up",),
     ),
     Mutation(
         "doubt without the prefetch",
         "head.c",
-        "kpn_upper_seq(pacer, cpu_ns).seq + pacer->caps.prefetch_slots_max;",
+        "kpn_upper_seq(pacer, cpu_ns).seq + pacer->fetched_slots;",
         "kpn_upper_seq(pacer, cpu_ns).seq;",
         ("vectors of held_up",),
     ),

@@ -80,8 +80,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "one slot too far",
         "kpn_head.h",
-        ".end_seq = pacer->ring.head.seq + pacer->ring.slots,",
-        ".end_seq = pacer->ring.head.seq + pacer->ring.slots + 1,",
+        ".end_seq = pacer->ring.head.seq + pacer->window_slots,",
+        ".end_seq = pacer->ring.head.seq + pacer->window_slots + 1,",
         ("mixed stream",),
     ),
     Mutation(
@@ -146,8 +146,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "slots with owners trimmed",
         "post.c",
-        "return pacer->config.trim == KPN_TRIM_ANY ? seq : ",
-        "return true ? seq : ",
+        "	if (pacer->config.trim == KPN_TRIM_ANY)\n",
+        "	if (true)\n",
         ("reserved trims",),
     ),
     Mutation(

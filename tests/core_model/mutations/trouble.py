@@ -122,7 +122,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "the distance of reserved slots does not count for the rate",
         "promises.c",
-        "pacer->config.trim == KPN_TRIM_ANY ? 1 : pacer->gap_slots_max",
+        "pacer->config.trim == KPN_TRIM_ANY ? pacer->span_slots_max : pacer->gap_slots_max",
         "1",
         ("vectors of rates",),
     ),
@@ -362,7 +362,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "on time in a slot of another class",
         "complete.c",
-        "	if (!kpn_allowed_in(pacer, seq, frame->tc))\n		return true;\n",
+        "	if (!kpn_allowed_to(pacer, frame, seq))\n		return true;\n",
         "",
         ("vectors of told",),
     ),
@@ -440,7 +440,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "what a doorbell has fetched is a leap",
         "kpn_index.h",
-        "KPN_UNLIKELY(moved > pacer->caps.prefetch_slots_max + 2) &&",
+        "KPN_UNLIKELY(moved > pacer->fetched_slots + 2) &&",
         "(moved || !pacer->caps.index_counts_done) &&",
         ("vectors of lasting",),
     ),

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * A frame longer than a slot: how many slots it takes, and what stands in their descriptors. All of
+ * them together last as long as so many nominal slots, so that everything behind them stays where
+ * it is.
+ *
+ *	slots		|------|------|------|------|
+ *	fragments	|frame   ...  |   | shorter |	or padded to the end, where 84 bytes do not remain
+ *	one descriptor	|frame    ...      |84 |rest|	the others are as short as they may be
+ *
+ * Fragments end where slots end, but for the last two descriptors: whatever mixture of old and new
+ * descriptors a NIC fetches lasts as long, but for less than a slot.
+ */
+#ifndef KPN_SPAN_H
+#define KPN_SPAN_H
+
+#include "kpn_platform.h"
+
+enum { KPN_SPAN_SLOTS_MAX = 128 };
+
+/**
+ * struct kpn_span_rule - what decides it; constant while a pacer runs
+ * @slot_bytes: wire bytes of a slot, preamble and gap included
+ * @short_bytes: frame bytes of the shortest placeholder
+ * @single_bytes_max: longest frame that takes one slot
+ * @padded_bytes_max: a frame of several slots is padded to so many bytes at most
+ * @quantum_bytes: lengths change by whole ones
+ * @keep_bytes: by so much all slots of a frame together can be shortened or lengthened (a trim)
+ * @fragments_max: buffers a frame may have; 1: only one
+ */
+struct kpn_span_rule {
+	u32 slot_bytes;
+	u32 short_bytes;
+	u32 single_bytes_max;
+	u32 padded_bytes_max;
+	u32 quantum_bytes;
+	u32 keep_bytes;
+	u32 fragments_max;
+};
+
+/**
+ * struct kpn_span - the descriptors of one frame
+ * @slots: so many; 0: such a frame cannot be sent. 1: it is padded to the length of its slot
+ * @fragments: the first so many hold the frame
+ * @frame_bytes: its length on the wire, padding and FCS included
+ * @fragment_bytes: of it in each but the last two fragments
+ * @short_bytes: frame bytes of the placeholders behind it, but for the last
+ * @last_bytes: of the last one; 0: the frame ends in the last descriptor
+ */
+struct kpn_span {
+	u32 slots;
+	u32 fragments;
+	u32 frame_bytes;
+	u32 fragment_bytes;
+	u32 short_bytes;
+	u32 last_bytes;
+};
+
+/**
+ * kpn_span_of() - the descriptors of a frame of @frame_bytes, FCS included; a longer frame never
+ * takes fewer slots
+ */
+struct kpn_span kpn_span_of(const struct kpn_span_rule *rule, u32 frame_bytes);
+
+/**
+ * kpn_span_fragment() - bytes of the frame in fragment @i; the last one holds the whole FCS
+ * @from: receives where in the frame they begin
+ */
+u32 kpn_span_fragment(const struct kpn_span *span, u32 i, u32 *from);
+
+#endif

@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * span: frames longer than a slot. How many slots each takes, counted out one by one;
+ * and on the exact NIC that each leaves whole, in its slot, while every slot outside of them stays
+ * on the grid.
+ */
+#include "pacer_rig.h"
+#include "selftest.h"
+
+#include "keepon/wire.h"
+
+enum {
+	FRAMES = 512,
+	RING_SLOTS = 512,
+	BYTE_PS = 8000, /* 1 Gb/s */
+	PLACEHOLDER_WIRE_BYTES = 84,
+	PADDED_BYTES_MAX = 1518,
+	BEST_EFFORT = 0,
+	SCHEDULED = 1,
+};
+
+static u64 memory[1 << 19];
+static struct rig rig;
+
+/* ---- arithmetic ---- */
+
+static struct kpn_span_rule rule_of(u32 slot_bytes, u32 keep_bytes, u32 fragments_max)
+{
+	return (struct kpn_span_rule){
+		.slot_bytes = slot_bytes + 20,
+		.short_bytes = 64,
+		.single_bytes_max = slot_bytes - 4 * keep_bytes,
+		.padded_bytes_max = PADDED_BYTES_MAX,
+		.quantum_bytes = 1,
+		.keep_bytes = keep_bytes,
+		.fragments_max = fragments_max,
+	};
+}
+
+/* The least number of slots that the rule allows, tried out. */
+static u32 slots_needed(u32 slot_wire, u32 frame_bytes, u32 keep, bool fragments)
+{
+	u32 k;
+
+	for (k = 2;; k++) {
+		u32 rest = k * slot_wire - frame_bytes - 20;
+
+		if ((s32)rest < (s32)keep)
+			continue;
+		if (!fragments && rest >= PLACEHOLDER_WIRE_BYTES * (k - 1) + keep)
+			return k;
+		if (fragments && (rest >= PLACEHOLDER_WIRE_BYTES + keep ||
+				  k * slot_wire - 20 + keep <= PADDED_BYTES_MAX))
+			return k;
+	}
+}
+
+/* Wire bytes of all descriptors, and where those that are not fragments begin. */
+static void expect_pieces(struct kpn_selftest *t, const struct kpn_span *span, u32 slot_wire,
+			  u32 frame_bytes, u32 keep)
+{
+	u32 wire = 8;
+	u32 covered = 0;
+	u32 i;
+
+	for (i = 0; i < span->fragments; i++) {
+		u32 from;
+		u32 bytes = kpn_span_fragment(span, i, &from);
+
+		KPN_EXPECT_EQ(t, from, covered);
+		KPN_EXPECT(t, bytes >= 1);
+		covered += bytes;
+		/* but for the last two descriptors fragments end where slots end */
+		if (span->fragments > 1 && i + 2 < span->fragments)
+			KPN_EXPECT_EQ(t, covered, (i + 1) * slot_wire);
+		if (i + 1 == span->fragments)
+			KPN_EXPECT(t, bytes >= KPN_FCS_BYTES);
+	}
+	KPN_EXPECT_EQ(t, covered, span->frame_bytes);
+	KPN_EXPECT(t, covered >= frame_bytes && covered - frame_bytes <= slot_wire);
+	wire += covered + 12;
+	for (; i + 1 < span->slots; i++)
+		wire += span->short_bytes + 20;
+	if (span->last_bytes) {
+		KPN_EXPECT_EQ(t, covered, frame_bytes);
+		KPN_EXPECT(t, span->last_bytes + 20 >= PLACEHOLDER_WIRE_BYTES + keep);
+		wire += span->last_bytes + 20;
+	} else {
+		KPN_EXPECT_EQ(t, span->fragments, span->slots);
+		KPN_EXPECT(t, covered + keep <= PADDED_BYTES_MAX);
+	}
+	KPN_EXPECT_EQ(t, wire, span->slots * slot_wire);
+}
+
+static void test_fewest_slots(struct kpn_selftest *t)
+{
+	u32 slot_bytes;
+	u32 frame_bytes;
+	u32 way;
+
+	for (slot_bytes = 72; slot_bytes <= 1500; slot_bytes += slot_bytes < 300 ? 1 : 37) {
+		for (way = 0; way < 4; way++) {
+			u32 keep = way & 1 ? 2 : 0;
+			bool fragments = way & 2;
+			struct kpn_span_rule rule = rule_of(slot_bytes, keep, fragments ? 128 : 1);
+			u32 before = 0;
+
+			for (frame_bytes = rule.single_bytes_max + 1; frame_bytes <= 1522;
+			     frame_bytes++) {
+				struct kpn_span span = kpn_span_of(&rule, frame_bytes);
+
+				if (span.slots > 128)
+					break;
+				if (span.slots != slots_needed(rule.slot_bytes, frame_bytes, keep,
+							       fragments) ||
+				    span.slots < before)
+					KPN_EXPECT_EQ(t, span.slots, frame_bytes);
+				before = span.slots;
+				if (frame_bytes % 7 == 0 || frame_bytes > 1490)
+					expect_pieces(t, &span, rule.slot_bytes, frame_bytes, keep);
+			}
+		}
+	}
+}
+
+/* Full frames of IPv4 and IPv6 in the slots that links have had. */
+static void test_usual_links(struct kpn_selftest *t)
+{
+	static const u32 slots[][3] = {
+		{ 105, 13, 36 }, { 230, 7, 9 }, { 605, 3, 3 }, { 1230, 2, 2 }
+	};
+	struct kpn_span_rule rule;
+	u32 i;
+
+	for (i = 0; i < KPN_COUNT_OF(slots); i++) {
+		rule = rule_of(slots[i][0], 1, 128);
+		KPN_EXPECT_EQ(t, kpn_span_of(&rule, 1518).slots, slots[i][1]);
+		rule.fragments_max = 1;
+		KPN_EXPECT_EQ(t, kpn_span_of(&rule, 1518).slots, slots[i][2]);
+	}
+	/* slots of the shortest frame cannot be shortened: no frame is longer */
+	rule = rule_of(64, 0, 1);
+	KPN_EXPECT_EQ(t, kpn_span_of(&rule, 65).slots, 0);
+	rule.fragments_max = 128;
+	KPN_EXPECT_EQ(t, kpn_span_of(&rule, 1518).slots, 20);
+}
+
+/* ---- on the wire ---- */
+
+/*
+ * struct told - what the NIC and the pacer have said
+ * @off_grid: slots outside of frames further off the grid than promised; @slots: of long frames
+ */
+static struct told {
+	u64 off_grid;
+	u64 on_grid;
+	u64 long_frames;
+	u64 slots;
+	u64 verdicts[KPN_VERDICT_COUNT];
+	u64 bound_ps;
+	u64 from_seq;
+	u64 behind_seq;
+} told;
+
+/* Every slot that begins outside of a long frame begins on the grid. */
+static void on_slot(void *context, const struct fake_slot *slot, const struct rig_frame *frame)
+{
+	struct kpn_align align;
+	struct kpn_state state;
+
+	(void)context;
+	if (slot->seq < told.behind_seq)
+		return;
+	state = kpn_pacer_state(rig.pacer, fake_nic_cpu_ns(&rig.nic));
+	if (slot->seq >= told.from_seq && state.lock_seq <= slot->seq) {
+		kpn_align_init(&align, rig.config.slot_bytes * BYTE_PS + 20 * BYTE_PS, BYTE_PS,
+			       BYTE_PS, BYTE_PS);
+		align.base = state.base;
+		if (kpn_align_beyond(&align, kpn_pacer_clock(rig.pacer), slot->seq,
+				     slot->position_ps, told.bound_ps))
+			told.off_grid++;
+		else
+			told.on_grid++;
+	}
+	if (frame && frame->frame.slots > 1) {
+		told.behind_seq = slot->seq + frame->frame.slots;
+		told.long_frames++;
+		told.slots += frame->frame.slots;
+	}
+}
+
+static void on_outcome(void *context, const struct rig_frame *frame, enum kpn_verdict verdict,
+		       struct kpn_time start)
+{
+	(void)context;
+	(void)frame;
+	(void)start;
+	told.verdicts[verdict]++;
+}
+
+/* struct link - what a run is made of */
+struct link {
+	u32 slot_bytes;
+	u32 fragments_max;
+	u32 prefetch_slots;
+	bool done;
+	bool persistent;
+	u8 trim;
+	s32 drift_ppb;
+	u32 call_ps;
+};
+
+static u16 masks[64];
+
+static bool start_link(const struct link *link)
+{
+	static const struct rig_log log = { .slot = on_slot, .outcome = on_outcome };
+	struct fake_params params = {
+		.ring_slots = RING_SLOTS,
+		.reserved_slots = 1,
+		.slot_bytes = link->slot_bytes,
+		.buffer_bytes = 1600,
+		.frame_bytes_min = 64,
+		.frame_bytes_max = 1600,
+		.byte_ps = BYTE_PS,
+		.prefetch_slots = link->prefetch_slots,
+		.fragments_max = link->fragments_max,
+		.long_bytes = 1542,
+		.index_lag_ps_max = 300000,
+		.restart_ps_min = 100000,
+		.restart_ps_max = 500000,
+		.read_ps = 800000,
+		.call_ps = link->call_ps,
+		.cpu_start_ns = 1000000000,
+		.seed = link->slot_bytes,
+		.coherent = link->persistent,
+		.index_counts_done = link->done,
+		.persistent = link->persistent,
+	};
+	struct kpn_config config;
+	struct kpn_nic_caps caps;
+
+	caps = fake_nic_caps(&params, 200000, KPN_FRAME_BYTES_MIN, link->slot_bytes + 16, 1);
+	kpn_config_defaults(&config, &caps, 1000000000, link->slot_bytes);
+	config.ring_slots = RING_SLOTS;
+	config.depth_slots = 384;
+	config.batch_slots = 40;
+	config.budget_frames = 400;
+	config.partition_slots = KPN_COUNT_OF(masks);
+	config.allowed = masks;
+	config.trim = link->trim;
+	config.frame_bytes_max = 1518;
+	config.prebuffer_frames = 64;
+	memset(&told, 0, sizeof(told));
+	told.from_seq = ~0ull;
+	if (rig_bytes(&config, &params, FRAMES) > sizeof(memory) ||
+	    !rig_init(&rig, memory, &config, &caps, &params, FRAMES, 1000000000, &log))
+		return false;
+	fake_nic_drift(&rig.nic, link->drift_ppb, 0);
+	rig_start(&rig);
+	rig_adjfine(&rig, link->drift_ppb ? 40 << 16 : 0);
+	return true;
+}
+
+/* A poll as late as it may be. */
+static void poll(void)
+{
+	rig_advance(&rig, kpn_pacer_poll_interval_ns(rig.pacer) * 1000);
+	rig_poll(&rig);
+}
+
+static s64 now_ns(void)
+{
+	return kpn_pacer_gettime(rig.pacer, fake_nic_cpu_ns(&rig.nic)).ns;
+}
+
+static void expect_right(struct kpn_selftest *t)
+{
+	if (rig.violation)
+		KPN_EXPECT_TEXT(t, rig.violation, "");
+	KPN_EXPECT_EQ(t, told.off_grid, 0);
+	KPN_EXPECT(t, told.on_grid > 400);
+	KPN_EXPECT(t, told.long_frames > 100);
+	KPN_EXPECT_EQ(t, told.verdicts[KPN_VERDICT_IN_DOUBT], 0);
+	KPN_EXPECT_EQ(t, kpn_pacer_stats(rig.pacer)->underruns, 0);
+	/* in the middle of some frame, as often as not */
+	rig_stop(&rig);
+	KPN_EXPECT_EQ(t, rig.held, 0);
+	if (rig.violation)
+		KPN_EXPECT_TEXT(t, rig.violation, "");
+}
+
+/* The servo's: what is posted is planned again, wherever the wire is within a frame. */
+static void steer(const struct link *link, u32 polls)
+{
+	if (link->drift_ppb && polls % 7 == 0)
+		rig_adjfine(&rig, (s64)(40 + polls % 3) << 16);
+}
+
+/* Best effort of full frames alone fills what slots it has; the grid holds beside it. */
+static void run_saturated(struct kpn_selftest *t, const struct link *link, u32 frame_bytes)
+{
+	u64 first_seq = 0;
+	u64 slots;
+	u32 polls;
+	u32 i;
+
+	for (i = 0; i < KPN_COUNT_OF(masks); i++)
+		masks[i] = link->trim == KPN_TRIM_RESERVED && !i ? 0 : 1 << BEST_EFFORT;
+	if (!start_link(link)) {
+		KPN_EXPECT(t, false);
+		return;
+	}
+	for (polls = 0; polls < 600 && !rig.violation; polls++) {
+		for (i = 0; i < 60 && kpn_pacer_state(rig.pacer, 0).pending < 60; i++)
+			rig_submit(&rig, frame_bytes, BEST_EFFORT, 0, 0, NULL);
+		steer(link, polls);
+		poll();
+		if (polls != 100)
+			continue;
+		told.bound_ps = kpn_pacer_bounds(rig.pacer, 200000, 5000).boundary_error_ps;
+		told.from_seq = kpn_pacer_state(rig.pacer, 0).tail_seq;
+		told.slots = 0;
+		first_seq = rig.nic.fetch_seq;
+	}
+	slots = rig.nic.fetch_seq - first_seq;
+	expect_right(t);
+	KPN_EXPECT(t, told.verdicts[KPN_VERDICT_BEST_EFFORT] > 200);
+	/* all slots but those left over beside a trim, or between two that are open to no class */
+	if (link->trim == KPN_TRIM_ANY)
+		KPN_EXPECT(t, told.slots * 100 >= slots * 97);
+}
+
+/* Short and long frames with a txtime, and best effort of every length in between. */
+static void run_mixed(struct kpn_selftest *t, const struct link *link)
+{
+	u64 seed = link->slot_bytes * 7 + link->fragments_max;
+	s64 slot_ns = kpn_wire_bytes(link->slot_bytes) * BYTE_PS / 1000;
+	u32 period = link->trim == KPN_TRIM_RESERVED ? 128 : link->slot_bytes < 200 ? 200 : 60;
+	s64 next = 0;
+	u32 refused = 0;
+	u32 near = 0;
+	u64 across = 0;
+	u32 polls;
+	u64 first;
+	u32 i;
+
+	for (i = 0; i < KPN_COUNT_OF(masks); i++)
+		masks[i] = link->trim == KPN_TRIM_RESERVED && i % 48 == 47 ?
+				   0 :
+				   1 << BEST_EFFORT | 1 << SCHEDULED;
+	if (!start_link(link)) {
+		KPN_EXPECT(t, false);
+		return;
+	}
+	for (polls = 0; polls < 600 && !rig.violation; polls++) {
+		s64 slot = kpn_div_u64((u64)now_ns(), (u64)slot_ns) + 150;
+
+		for (i = 0; i < 70 && kpn_pacer_state(rig.pacer, 0).pending < 70; i++)
+			rig_submit(&rig, 64 + kpn_random_below(&seed, 1455), BEST_EFFORT, 0, 0,
+				   NULL);
+		if (next < slot)
+			next = (slot / period + 1) * period;
+		for (; polls > 20 && polls < 300 && next < slot + 100; next += period) {
+			u32 bytes = kpn_random_below(&seed, 2) ? 1518 : 64;
+
+			refused += rig_submit(&rig, bytes, SCHEDULED, KPN_FRAME_TXTIME,
+					      next * slot_ns + 64, NULL) != KPN_VERDICT_PENDING;
+		}
+		/* as near as may be, where a long frame may be under way */
+		first = kpn_pacer_window(rig.pacer, fake_nic_cpu_ns(&rig.nic)).first_seq +
+			kpn_pacer_state(rig.pacer, 0).base + kpn_random_below(&seed, 4);
+		/* what takes time without having any kept for it is too late */
+		if (!link->call_ps || polls % 2 == 0)
+			near += rig_submit(&rig, polls % 2 ? 64 : 1518, SCHEDULED, KPN_FRAME_TXTIME,
+					   (s64)first * slot_ns + 64, NULL) == KPN_VERDICT_PENDING;
+		/* in the end across the tail */
+		first = kpn_pacer_state(rig.pacer, 0).tail_seq +
+			kpn_pacer_state(rig.pacer, 0).base - kpn_random_below(&seed, 4);
+		if (polls > 320 && first >= across) {
+			across = first + kpn_pacer_frame_slots(rig.pacer, 1518);
+			refused +=
+				rig_submit(&rig, 1518, SCHEDULED, KPN_FRAME_TXTIME,
+					   (s64)first * slot_ns + 64, NULL) != KPN_VERDICT_PENDING;
+		}
+		steer(link, polls);
+		poll();
+		if (polls != 100)
+			continue;
+		told.bound_ps = kpn_pacer_bounds(rig.pacer, 200000, 5000).boundary_error_ps;
+		told.from_seq = kpn_pacer_state(rig.pacer, 0).tail_seq;
+	}
+	expect_right(t);
+	/* across slots that are open to no class there is no frame */
+	if (link->trim == KPN_TRIM_ANY)
+		KPN_EXPECT_EQ(t, refused + told.verdicts[KPN_VERDICT_NOT_ALLOWED], 0);
+	KPN_EXPECT(t, near > 5 || link->call_ps);
+	/* those far ahead all have their slots, however much best effort has to make room */
+	KPN_EXPECT(t, told.verdicts[KPN_VERDICT_ON_TIME] > near + 20);
+	KPN_EXPECT_EQ(t,
+		      told.verdicts[KPN_VERDICT_OCCUPIED] + told.verdicts[KPN_VERDICT_LATE] +
+			      told.verdicts[KPN_VERDICT_UNLOCKED],
+		      0);
+}
+
+static void test_links(struct kpn_selftest *t)
+{
+	static const struct link links[] = {
+		{ 105, 128, 3, true, true, KPN_TRIM_ANY, 60000, 0 },
+		{ 105, 1, 3, true, false, KPN_TRIM_ANY, 60000, 0 },
+		{ 105, 128, 9, false, true, KPN_TRIM_ANY, 60000, 0 },
+		{ 105, 1, 2, false, true, KPN_TRIM_ANY, 0, 150000 },
+		{ 230, 128, 2, false, false, KPN_TRIM_ANY, 60000, 0 },
+		{ 230, 1, 5, false, true, KPN_TRIM_ANY, 60000, 0 },
+		{ 605, 128, 1, true, true, KPN_TRIM_ANY, 60000, 0 },
+		{ 605, 1, 4, true, false, KPN_TRIM_ANY, 60000, 0 },
+		{ 1230, 128, 2, false, true, KPN_TRIM_ANY, 60000, 0 },
+		{ 1230, 1, 2, true, true, KPN_TRIM_ANY, 60000, 0 },
+		{ 105, 128, 3, true, true, KPN_TRIM_RESERVED, 60000, 0 },
+		{ 230, 1, 3, false, true, KPN_TRIM_RESERVED, 60000, 0 },
+		{ 115, 128, 1, true, true, KPN_TRIM_ANY, 0, 0 },
+	};
+	u32 i;
+
+	for (i = 0; i < KPN_COUNT_OF(links); i++) {
+		run_saturated(t, &links[i], 1518);
+		run_saturated(t, &links[i], links[i].slot_bytes + 41);
+		run_mixed(t, &links[i]);
+	}
+}
+
+/* Rows of 20, of 4 and of 13 slots; a frame of 13 is taken where they are all its class's. */
+static void test_rows(struct kpn_selftest *t)
+{
+	static const struct link link = { 105, 128, 2, true, true, KPN_TRIM_ANY, 0, 0 };
+	s64 slot_ns = kpn_wire_bytes(link.slot_bytes) * BYTE_PS / 1000;
+	s64 period;
+	u32 polls;
+	u32 i;
+
+	for (i = 0; i < KPN_COUNT_OF(masks); i++)
+		masks[i] = i < 20 ? 1 << 1 : i < 24 ? 1 << 2 : 1 << 3;
+	KPN_EXPECT(t, start_link(&link));
+	KPN_EXPECT_EQ(t, kpn_pacer_frame_slots(rig.pacer, 1518), 13);
+	KPN_EXPECT_EQ(t, kpn_pacer_frame_slots(rig.pacer, 1519), 0);
+	KPN_EXPECT_EQ(t, kpn_pacer_frame_bytes_max(rig.pacer, 1), 1518);
+	/* 4 x 125 bytes, 20 of them preamble and gap, one kept for a trim */
+	KPN_EXPECT_EQ(t, kpn_pacer_frame_bytes_max(rig.pacer, 2), 4 * 125 - 20 - 1);
+	KPN_EXPECT_EQ(t, kpn_pacer_frame_bytes_max(rig.pacer, 4), 0);
+	for (polls = 0; polls < 100; polls++)
+		poll();
+	period = now_ns() / slot_ns / 64 + 4;
+	KPN_EXPECT_EQ(t, rig_submit(&rig, 1518, 2, 0, 0, NULL), KPN_VERDICT_OVERSIZE);
+	KPN_EXPECT_EQ(t, rig_submit(&rig, 4 * 125 - 21, 2, 0, 0, NULL), KPN_VERDICT_PENDING);
+	for (i = 0; i < 20; i++) {
+		int verdict = rig_submit(&rig, 1518, 1, KPN_FRAME_TXTIME,
+					 ((period + i) * 64 + i) * slot_ns + 64, NULL);
+
+		KPN_EXPECT(t, verdict == (i + 13 <= 20 ? KPN_VERDICT_PENDING :
+							 KPN_VERDICT_NOT_ALLOWED) ||
+				      verdict == KPN_VERDICT_PENDING);
+	}
+	for (polls = 0; polls < 60; polls++)
+		poll();
+	KPN_EXPECT_EQ(t, told.verdicts[KPN_VERDICT_ON_TIME], 8);
+	KPN_EXPECT_EQ(t, told.verdicts[KPN_VERDICT_BEST_EFFORT], 1);
+	if (rig.violation)
+		KPN_EXPECT_TEXT(t, rig.violation, "");
+}
+
+void kpn_test_span(struct kpn_selftest *t)
+{
+	test_fewest_slots(t);
+	test_usual_links(t);
+	test_links(t);
+	test_rows(t);
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* Frames longer than a slot: by which rule, and how long they may be at most. */
+#include "kpn_config_span.h"
+
+enum {
+	PADDED_BYTES_MAX = 1518, /* of a frame without a tag, IEEE Std 802.3 clause 3.2.7 */
+};
+
+#define PPB 1000000000ull
+
+/*
+ * All slots of a frame together are trimmed by as much as the grid drifts away while they last, by
+ * one quantum at least.
+ */
+static u32 keep_bytes(const struct kpn_config *config, const struct kpn_span_rule *rule)
+{
+	struct kpn_span_rule kept = *rule;
+
+	for (kept.keep_bytes = rule->quantum_bytes; kept.keep_bytes < config->trim_down_bytes;
+	     kept.keep_bytes += rule->quantum_bytes) {
+		u64 slots = kpn_span_of(&kept, config->frame_bytes_max).slots;
+		u64 wire_bytes = slots * rule->slot_bytes + kept.keep_bytes;
+
+		if (kept.keep_bytes * PPB >= wire_bytes * config->drift_ppb_max)
+			break;
+	}
+	return kept.keep_bytes;
+}
+
+/*
+ * Fragments need placeholders with a bad FCS, so that no mixture of old and new descriptors has a
+ * good one, and buffers that are zero where no frame is.
+ */
+static bool may_fragment(const struct kpn_config *config)
+{
+	return config->placeholder == KPN_PLACEHOLDER_BAD_FCS && !kpn_config_spare_buffers(config);
+}
+
+struct kpn_span_rule kpn_span_rule_of(const struct kpn_config *config,
+				      const struct kpn_nic_caps *caps)
+{
+	u32 quantum = quantum_bytes(caps);
+	u32 short_bytes = (u32)max_u64(KPN_FRAME_BYTES_MIN, caps->placeholder_bytes_min);
+	struct kpn_span_rule rule = {
+		.slot_bytes = kpn_wire_bytes(config->slot_bytes),
+		.single_bytes_max = config->slot_bytes,
+		.padded_bytes_max = PADDED_BYTES_MAX,
+		.quantum_bytes = quantum,
+		.fragments_max = may_fragment(config) ? (u32)max_u64(caps->fragments_max, 1) : 1,
+	};
+
+	rule.short_bytes = (u32)multiple_below(kpn_wire_bytes(short_bytes) + quantum - 1, quantum) -
+			   KPN_WIRE_OVERHEAD_BYTES;
+	if (config->mode == KPN_MODE_PHASE_LOCKED && config->trim == KPN_TRIM_ANY) {
+		rule.single_bytes_max -= config->trim_down_bytes;
+		rule.keep_bytes = keep_bytes(config, &rule);
+	}
+	return rule;
+}
+
+u32 kpn_span_slots_max(const struct kpn_config *config, const struct kpn_nic_caps *caps)
+{
+	struct kpn_span_rule rule;
+
+	if (config->mode != KPN_MODE_PHASE_LOCKED || config->frame_bytes_max <= config->slot_bytes)
+		return 1;
+	rule = kpn_span_rule_of(config, caps);
+	return kpn_span_of(&rule, config->frame_bytes_max).slots;
+}
+
+/*
+ * A frame is within what is posted and what best effort is placed ahead, is stored within the
+ * budget of a call, and the ring has room for the slots of two that the tail must not divide.
+ */
+static bool has_room(const struct kpn_config *config, const struct kpn_nic_caps *caps)
+{
+	struct kpn_span_rule rule = kpn_span_rule_of(config, caps);
+	u64 slots = kpn_span_slots_max(config, caps);
+
+	if (slots < 2 || slots > KPN_SPAN_SLOTS_MAX)
+		return false;
+	if (rule.keep_bytes && rule.keep_bytes * PPB < (slots * rule.slot_bytes + rule.keep_bytes) *
+							       config->drift_ppb_max)
+		return false;
+	return rule.slot_bytes == multiple_below(rule.slot_bytes, rule.quantum_bytes) &&
+	       slots <= config->budget_frames &&
+	       slots + caps->prefetch_slots_max + 2 <= config->depth_slots &&
+	       config->depth_slots + 2 * (slots - 1) <= posted_max(config->ring_slots, caps);
+}
+
+u32 kpn_longest_frame(const struct kpn_config *config, const struct kpn_nic_caps *caps,
+		      u32 most_bytes)
+{
+	struct kpn_config longer = *config;
+
+	for (longer.frame_bytes_max = most_bytes; longer.frame_bytes_max > config->slot_bytes;
+	     longer.frame_bytes_max--) {
+		if (has_room(&longer, caps))
+			break;
+	}
+	return (u32)max_u64(longer.frame_bytes_max, config->slot_bytes);
+}
+
+void kpn_check_frames(struct check *check)
+{
+	const struct kpn_config *config = check->config;
+	u32 most_bytes = (u32)min_u64(KPN_FRAME_BYTES_MAX, check->caps->frame_bytes_max);
+	struct limits range = { 0, max_u64(config->slot_bytes, most_bytes) };
+	struct limits now = range;
+
+	if (!check->slot_ok || !check->ring_ok || !check->batch_ok || !check->depth_ok)
+		return;
+	if (check->paper)
+		now.max = config->slot_bytes;
+	else if (check->locked && check->trims_ok && config->frame_bytes_max > config->slot_bytes)
+		now.max = kpn_longest_frame(config, check->caps,
+					    (u32)min_u64(config->frame_bytes_max, range.max));
+	kpn_require_narrowed(
+		check, "frame_bytes_max", config->frame_bytes_max, range,
+		"the backend sends no frame as long; choose one that it does", now,
+		check->paper ?
+			"in paper mode a frame has one slot; choose slot_bytes or less" :
+			"the slots of such a frame are more than ring, depth, budget or trims have room for; raise those, or slot_bytes");
+}
