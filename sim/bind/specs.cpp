@@ -79,6 +79,7 @@ NicSpec ReadNic(SpecReader reader)
 	spec.placeholder_bytes_min =
 		u32("placeholder_bytes_min", 18, 1522, spec.placeholder_bytes_min);
 	spec.frame_bytes_max = u32("frame_bytes_max", 64, kFrameBytesMax, spec.frame_bytes_max);
+	spec.fragments_max = u32("fragments_max", 1, 1024, spec.fragments_max);
 	spec.ring_slots = u32("ring_slots", 1, 65536, spec.ring_slots);
 	spec.queue_frames = u32("queue_frames", 0, 1'000'000, spec.queue_frames);
 	spec.coalesce_ns = reader.Integer("coalesce_ns", 0, kNsPerS, spec.coalesce_ns);
@@ -151,6 +152,7 @@ KeeponSpec ReadKeepon(SpecReader reader)
 	spec.drift_ppb_max = reader.OptionalInteger("drift_ppb_max", 0, kU32Max);
 	spec.wander_ppb_per_s_max = reader.OptionalInteger("wander_ppb_per_s_max", 0, kU32Max);
 	spec.poll_overhead_ns = reader.OptionalInteger("poll_overhead_ns", 0, kU32Max);
+	spec.frame_bytes_max = reader.OptionalInteger("frame_bytes_max", 0, kU32Max);
 	if (reader.Has("dither"))
 		spec.dither = reader.Flag("dither", false);
 	if (reader.Has("partition")) {

@@ -17,6 +17,8 @@ namespace
 constexpr TimePs kFirstSyncPs = 1'000'000'000;
 constexpr std::uint32_t kIndexModulus = 65536; // as the consumer index of Broadcom GENET
 constexpr std::uint32_t kHistoryRuns = 256;
+/// One fragment copied, taken into the FCS and stored. Chosen.
+constexpr TimePs kFragmentPs = 50'000;
 constexpr std::uint32_t kHistoryRunsProbed = 1u << 15;
 
 std::string ProblemText(const std::string &name, const kpn_problem &problem)
@@ -78,6 +80,22 @@ struct KeeponTransmitter::Ops {
 				self.NicNow());
 	}
 
+	/// Every store takes its time: the NIC may fetch between any two.
+	static void CommitFragments(void *nic, u32 first_idx, const kpn_span *span, u32)
+	{
+		KeeponTransmitter &self = Self(nic);
+		for (u32 i = 0; i < span->fragments; i++) {
+			u32 from = 0;
+			self.now_ += kFragmentPs;
+			ring_nic_commit_fragment(self.nic_,
+						 (first_idx + i) % self.config_.ring_slots,
+						 kpn_span_fragment(span, i, &from),
+						 i + 1 == span->fragments, self.NicNow());
+		}
+		self.now_ += kFragmentPs;
+		ring_nic_seal(self.nic_, first_idx, span->fragments, self.NicNow());
+	}
+
 	static void Retire(void *nic, u32 desc_idx, u32 frame_bytes, u32 data_bytes)
 	{
 		KeeponTransmitter &self = Self(nic);
@@ -113,7 +131,7 @@ struct KeeponTransmitter::Ops {
 		Self(sink).OnRealFrame(*frame);
 	}
 
-	static constexpr kpn_nic_ops kNic{ CpuNs,  ReadIndex, Buffer, Commit,   nullptr,
+	static constexpr kpn_nic_ops kNic{ CpuNs,  ReadIndex, Buffer, Commit,   CommitFragments,
 					   Retire, SetLength, Rearm,  Doorbell, Halt };
 };
 
@@ -200,6 +218,12 @@ void KeeponTransmitter::OnLinked(Transmitter *peer, TimePs propagation_ps)
 			"station " + name_ +
 			": keepon.clock = \"dual\": there is no keepon station at the other end of its link, "
 			"whose frames it could count; use \"interpolated\"");
+	if (keepon->config_.frame_bytes_max > keepon->config_.slot_bytes)
+		throw ValueError(
+			"station " + name_ +
+			": keepon.clock = \"dual\": the station at the other end of its link sends frames "
+			"of several slots, which cannot be counted as slots; use \"interpolated\", or leave out "
+			"frame_bytes_max there");
 	rx_ring_ = std::make_unique<RxRing>(world_, name_, spec_, *this, *keepon, propagation_ps,
 					    cpu_oscillator_, cpu_);
 }
@@ -252,6 +276,7 @@ void KeeponTransmitter::MakeConfig(const StationSpec &spec, std::uint64_t rate_b
 	caps_.start_quantum_bytes = 1;
 	caps_.placeholder_bytes_min = nic.placeholder_bytes_min;
 	caps_.frame_bytes_max = nic.frame_bytes_max;
+	caps_.fragments_max = nic.fragments_max;
 	caps_.placeholder_kinds = (1u << KPN_PLACEHOLDER_COUNT) - 1;
 	caps_.index_counts_done = nic.index_counts_done;
 	caps_.has_spare_buffers = true;
@@ -272,6 +297,9 @@ void KeeponTransmitter::MakeConfig(const StationSpec &spec, std::uint64_t rate_b
 	config_.budget_frames =
 		std::max(config_.budget_frames,
 			 std::min<u32>(config_.batch_slots * 2, u32{ KPN_BUDGET_FRAMES_MAX }));
+	if (k.frame_bytes_max)
+		config_.budget_frames =
+			std::max(config_.budget_frames, 2 * u32{ KPN_SPAN_SLOTS_MAX });
 	set(config_.depth_slots, k.depth_slots);
 	set(config_.trim_down_bytes, k.trim_down_bytes);
 	set(config_.trim_up_bytes, k.trim_up_bytes);
@@ -280,6 +308,7 @@ void KeeponTransmitter::MakeConfig(const StationSpec &spec, std::uint64_t rate_b
 	set(config_.drift_ppb_max, k.drift_ppb_max);
 	set(config_.wander_ppb_per_s_max, k.wander_ppb_per_s_max);
 	set(config_.poll_overhead_ns, k.poll_overhead_ns);
+	set(config_.frame_bytes_max, k.frame_bytes_max);
 	set(config_.dither, k.dither);
 	config_.seed = seed;
 	allowed_ = k.partition;
@@ -315,8 +344,12 @@ void KeeponTransmitter::MakeConfig(const StationSpec &spec, std::uint64_t rate_b
 	// fetched before it. The shortest wait is behind shortest slots or right after a restart,
 	// the longest behind the longest after one.
 	const double byte_ns = 8e9 / static_cast<double>(rate_bps);
-	const double slot_min =
-		byte_ns * (config_.slot_bytes - config_.trim_down_bytes + KPN_WIRE_OVERHEAD_BYTES);
+	// Behind a frame that takes several slots the others of them are as short as may be, and one
+	// longest frame may be on its way.
+	const bool spans = config_.frame_bytes_max > config_.slot_bytes;
+	const double slot_min = byte_ns * ((spans ? u32{ KPN_FRAME_BYTES_MIN } :
+						    config_.slot_bytes - config_.trim_down_bytes) +
+					   KPN_WIRE_OVERHEAD_BYTES);
 	const double slot_max =
 		byte_ns * (config_.slot_bytes + config_.trim_up_bytes + KPN_WIRE_OVERHEAD_BYTES);
 	const double fetch = static_cast<double>(nic.fetch_ns);
@@ -326,6 +359,7 @@ void KeeponTransmitter::MakeConfig(const StationSpec &spec, std::uint64_t rate_b
 		std::min(nic.prefetch_slots * slot_min, static_cast<double>(nic.restart_ns)) -
 		fetch - lag_max;
 	const double longest = nic.prefetch_slots * slot_max +
+			       (spans ? byte_ns * kpn_wire_bytes(config_.frame_bytes_max) : 0) +
 			       static_cast<double>(nic.restart_ns_max) - fetch - lag_min;
 	caps_.index_to_wire_ns_min =
 		static_cast<s32>(std::floor(shortest - std::abs(shortest) * 1e-3)) - 1;
@@ -492,7 +526,7 @@ std::uint32_t KeeponTransmitter::FrameBytes(std::uint64_t seq) const
 	ring_nic_slot slot;
 	if (!ring_nic_find_slot(nic_, seq, &slot))
 		return config_.slot_bytes;
-	return static_cast<std::uint32_t>(slot.pitch_ps / byte_time_ps_) - KPN_WIRE_OVERHEAD_BYTES;
+	return slot.frame_bytes;
 }
 
 void KeeponTransmitter::OnProbe(TimePs, std::uint64_t)
@@ -541,6 +575,7 @@ Counters KeeponTransmitter::NicCounters() const
 		 { "pauses", number(c.pauses) },
 		 { "halts", number(c.halts) },
 		 { "torn", number(c.torn) },
+		 { "mixed", number(c.mixed) },
 		 { "bell_errors", number(c.bell_errors) },
 		 { "poll_stalls", stalls_ } };
 }

@@ -65,6 +65,11 @@ public:
 	kpn_state State();
 	kpn_bounds Bounds(std::uint32_t rate_ppb, std::uint32_t rate_change_ppb) const;
 	const Latency &PollLatency() const { return poll_latency_; }
+	/// Of all classes together, as the configuration says; of one it may be less.
+	std::uint32_t LongestFrameBytes() const
+	{
+		return std::max(config_.frame_bytes_max, FrameBytesMax());
+	}
 	std::uint32_t LeadSlots() const { return kpn_pacer_lead_slots(pacer_); }
 	const kpn_config &Config() const { return config_; }
 	std::uint64_t SlotPs() const { return slot_ps_; }

@@ -44,6 +44,7 @@ struct NicSpec {
 	std::uint32_t reserved_slots = 1;
 	std::uint32_t placeholder_bytes_min = 64;
 	std::uint32_t frame_bytes_max = 1522;
+	std::uint32_t fragments_max = 1;
 	std::uint32_t ring_slots = 256;
 	std::uint32_t queue_frames = 1000;
 	std::int64_t coalesce_ns = 5'000'000;
@@ -75,6 +76,7 @@ struct KeeponSpec {
 	std::optional<std::int64_t> drift_ppb_max;
 	std::optional<std::int64_t> wander_ppb_per_s_max;
 	std::optional<std::int64_t> poll_overhead_ns;
+	std::optional<std::int64_t> frame_bytes_max; // longer than a slot; else none is
 	std::optional<bool> dither;
 	std::vector<std::uint16_t> partition; // empty: every slot open to every class
 	std::vector<std::pair<int, ClassSpec>> classes;
