@@ -14,6 +14,11 @@
  *                                        last frame had BEFORE bytes
  *   core_cost INDEX sent-PADDING BYTES COUNT 0
  *                                        COUNT polls that each complete one frame of BYTES
+ *   core_cost INDEX long-insert BUFFERS COUNT 0
+ *   core_cost INDEX long-sent BUFFERS COUNT 0
+ *                                        COUNT submissions of a frame of 1518 bytes into slots of
+ *                                        105 bytes, in so many buffers at most, or COUNT polls that
+ *                                        each complete one
  *   core_cost INDEX bytes RING_SLOTS 0 0 memory of a pacer, nothing collected
  *
  * INDEX is done or fetch: what moves the index of the NIC. PADDING is deferred or on-demand;
@@ -29,9 +34,14 @@
 #include "keepon/pacer.h"
 
 enum {
-	SLOT_BYTES = 1230, /* 10 us at 1 Gb/s */
+	SLOT_BYTES = 1230,      /* 10 us at 1 Gb/s */
+	SHORT_SLOT_BYTES = 105, /* 1 us */
+	LONG_BYTES = 1518,
+	LONG_AHEAD_SLOTS = 82, /* between two polls */
+	LONG_BATCH_SLOTS = 40, /* those of a frame, 36 at most */
 	BYTE_PS = 8000,
 	WIRE_OVERHEAD_BYTES = 20,
+	PREAMBLE_BYTES = 8,
 	PREAMBLE_NS = 64,
 	RING_SLOTS_MAX = 4096,
 	BUFFER_BYTES = 2048,
@@ -68,6 +78,7 @@ struct bench {
 	u64 silent_before;
 	u8 padding;
 	bool fetch;
+	u32 slot_bytes;
 	u32 sent;
 	u32 ring_slots;
 	u32 frame_idx;
@@ -77,7 +88,7 @@ struct bench {
 };
 
 static struct bench bench;
-static const u8 payload[FRAME_BYTES_MAX];
+static const u8 payload[LONG_BYTES];
 
 static u64 bench_cpu_ns(void *nic)
 {
@@ -104,6 +115,22 @@ static void bench_commit(void *nic, u32 desc_idx, u32 frame_bytes, u32 data_byte
 	(void)data_bytes;
 	(void)written_bytes;
 	bench.length_bytes[desc_idx] = frame_bytes;
+}
+
+static void bench_commit_fragments(void *nic, u32 first_idx, const struct kpn_span *span,
+				   u32 data_bytes)
+{
+	u32 from;
+	u32 i;
+
+	(void)nic;
+	(void)data_bytes;
+	/* as much less as advance() adds for a frame of its own */
+	for (i = 0; i < span->fragments; i++)
+		bench.length_bytes[(first_idx + i) % bench.ring_slots] =
+			kpn_span_fragment(span, i, &from) - WIRE_OVERHEAD_BYTES +
+			(i ? 0 : PREAMBLE_BYTES) +
+			(i + 1 < span->fragments ? 0 : WIRE_OVERHEAD_BYTES - PREAMBLE_BYTES);
 }
 
 static void bench_set_length(void *nic, u32 desc_idx, u32 frame_bytes)
@@ -163,6 +190,7 @@ static const struct kpn_nic_ops nic_ops = {
 	.read_index = bench_read_index,
 	.buffer = bench_buffer,
 	.commit = bench_commit,
+	.commit_fragments = bench_commit_fragments,
 	.retire = bench_retire,
 	.set_length = bench_set_length,
 	.doorbell = bench_doorbell,
@@ -184,8 +212,10 @@ static struct kpn_pacer *new_pacer(u32 batch_slots, u32 ring_slots)
 	struct kpn_pacer *pacer;
 	void *memory;
 
-	kpn_config_defaults(&config, &caps, 1000000000, SLOT_BYTES);
+	kpn_config_defaults(&config, &caps, 1000000000, bench.slot_bytes);
 	config.ring_slots = ring_slots;
+	if (bench.slot_bytes < FRAME_BYTES)
+		config.frame_bytes_max = LONG_BYTES;
 	config.batch_slots = batch_slots;
 	config.depth_slots = ring_slots / 2;
 	config.padding = bench.padding;
@@ -199,6 +229,11 @@ static struct kpn_pacer *new_pacer(u32 batch_slots, u32 ring_slots)
 		exit(EXIT_USAGE);
 	}
 	return pacer;
+}
+
+static u64 slot_ns(void)
+{
+	return (bench.slot_bytes + WIRE_OVERHEAD_BYTES) * BYTE_PS / 1000;
 }
 
 /*
@@ -220,8 +255,8 @@ static void advance(u32 slots)
 	}
 	bench.random = bench.random * 6364136223846793005ull + 1442695040888963407ull;
 	bench.now_ns = RESTART_NS + bench.wire_ps / 1000 + 1;
-	bench.now_ns +=
-		bench.fetch ? 7000 + (bench.random >> 32) % 1000 : (bench.random >> 32) % 9000;
+	bench.now_ns += bench.fetch ? slot_ns() * 7 / 10 + (bench.random >> 32) % (slot_ns() / 10) :
+				      (bench.random >> 32) % (slot_ns() * 9 / 10);
 }
 
 /* The start rings, too. */
@@ -239,7 +274,7 @@ static void start(u32 batch_slots, s64 ppb)
 	bench.random = 1;
 	bench.pacer = new_pacer(batch_slots, bench.ring_slots);
 	for (desc = 0; desc < bench.ring_slots; desc++)
-		bench.length_bytes[desc] = SLOT_BYTES;
+		bench.length_bytes[desc] = bench.slot_bytes;
 	kpn_pacer_start(bench.pacer, nic_ops.cpu_ns(NULL));
 	if (kpn_pacer_adjfine(bench.pacer, ppb * 65536 / 1000))
 		exit(EXIT_FAILED);
@@ -263,7 +298,7 @@ static struct kpn_frame *next_frame(u32 ahead, u32 frame_bytes)
 		.data = payload,
 		.frame_bytes = (u16)frame_bytes,
 		.flags = KPN_FRAME_TXTIME,
-		.txtime_ns = (s64)(net_slot * 10000 + PREAMBLE_NS),
+		.txtime_ns = (s64)(net_slot * slot_ns() + PREAMBLE_NS),
 	};
 	return frame;
 }
@@ -354,6 +389,32 @@ static void run_complete(u32 inserted, u32 count, u32 frame_bytes)
 	}
 }
 
+/* One long frame a batch; it is the submissions or the polls that are collected. */
+static void run_long(u32 buffers, u32 count, bool inserts)
+{
+	u32 polls;
+
+	bench.slot_bytes = SHORT_SLOT_BYTES;
+	caps.fragments_max = buffers;
+	start(LONG_BATCH_SLOTS, 0);
+	for (polls = 0; polls < count; polls++) {
+		struct kpn_frame *frame = next_frame(LONG_AHEAD_SLOTS, LONG_BYTES);
+
+		if (inserts)
+			CALLGRIND_TOGGLE_COLLECT;
+		kpn_pacer_submit(bench.pacer, frame);
+		if (inserts)
+			CALLGRIND_TOGGLE_COLLECT;
+		advance(LONG_BATCH_SLOTS);
+		if (!inserts)
+			CALLGRIND_TOGGLE_COLLECT;
+		kpn_pacer_poll(bench.pacer);
+		if (!inserts)
+			CALLGRIND_TOGGLE_COLLECT;
+		collect();
+	}
+}
+
 /* What was measured must have been what was meant. */
 static bool as_meant(const struct kpn_stats *stats, u64 inserted)
 {
@@ -387,9 +448,10 @@ int main(int argc, char **argv)
 
 	if (argc != 6 || (!fetch && strcmp(argv[1], "done") != 0)) {
 		fprintf(stderr,
-			"usage: core_cost done|fetch idle|insert|complete|place-PADDING|sent-PADDING|bytes SIZE COUNT PPB\n");
+			"usage: core_cost done|fetch idle|insert|complete|place-PADDING|sent-PADDING|long-insert|long-sent|bytes SIZE COUNT PPB\n");
 		return EXIT_USAGE;
 	}
+	bench.slot_bytes = SLOT_BYTES;
 	if (fetch)
 		use_fetch_index();
 	argv++;
@@ -413,6 +475,9 @@ int main(int argc, char **argv)
 	} else if (strncmp(argv[1], "sent-", 5) == 0 && padding >= 0 && size <= FRAME_BYTES_MAX) {
 		run_complete(1, count, size);
 		inserted = WARM_UP_POLLS + count;
+	} else if (strncmp(argv[1], "long-", 5) == 0) {
+		run_long(size, count, strcmp(argv[1], "long-insert") == 0);
+		inserted = count;
 	} else if (strcmp(argv[1], "idle") == 0) {
 		run_idle(size, count, ppb);
 	} else if (strcmp(argv[1], "insert") == 0) {

@@ -36,8 +36,12 @@ bool kpn_vacate_for(struct kpn_pacer *pacer, const struct kpn_frame *frame, u64 
 
 	if (KPN_LIKELY(frame->slots == 1))
 		return kpn_vacate(pacer, seq);
+	/* what begins before it is in its first slot, too */
+	if (!kpn_vacate(pacer, seq))
+		return false;
 	for (; seq < end; seq++) {
-		if (!kpn_vacate(pacer, seq))
+		seq = kpn_ring_next_near(&pacer->ring, &pacer->ring.claimed, seq, end);
+		if (seq < end && !kpn_make_room(pacer, seq))
 			return false;
 	}
 	return true;

@@ -23,53 +23,66 @@ void kpn_ring_init(struct kpn_ring *ring, void *memory, u32 slots, u64 slot_ps)
 	ring->slot = memory;
 }
 
+/* @count descriptors from @desc on, wrapping. */
+static void assign(const struct kpn_ring *ring, struct kpn_bits *bits, u32 desc, u32 count,
+		   bool value)
+{
+	u32 here = ring->slots - desc < count ? ring->slots - desc : count;
+
+	kpn_bits_assign(bits, desc, here, value);
+	kpn_bits_assign(bits, 0, count - here, value);
+}
+
 void kpn_ring_claim_span(struct kpn_ring *ring, u64 seq, struct kpn_frame *frame, bool yields)
 {
 	u32 desc = kpn_ring_desc(ring, seq);
+	u32 inner = kpn_ring_next_desc(ring, desc);
+	u32 more = frame->slots - 1u;
 	u32 i;
 
+	KPN_ASSERT(seq + more - ring->head.seq < ring->slots);
 	kpn_ring_claim(ring, seq, desc, frame, yields);
 	ring->span_count++;
-	for (i = 1; i < frame->slots; i++) {
-		desc = kpn_ring_next_desc(ring, desc);
-		KPN_ASSERT(seq + i - ring->head.seq < ring->slots && !ring->slot[desc].frame);
-		ring->slot[desc].frame = frame;
-		ring->slot[desc].within = (u16)i;
-		kpn_bits_set(&ring->inner, desc);
-		if (yields)
-			kpn_bits_set(&ring->yielding, desc);
+	assign(ring, &ring->inner, inner, more, true);
+	if (yields) {
+		assign(ring, &ring->yielding, inner, more, true);
+		ring->yielding_count += more;
 	}
-	if (yields)
-		ring->yielding_count += frame->slots - 1u;
+	for (i = 1; i <= more; i++, inner = kpn_ring_next_desc(ring, inner)) {
+		KPN_ASSERT(!ring->slot[inner].frame);
+		ring->slot[inner].frame = frame;
+		ring->slot[inner].within = (u16)i;
+	}
 }
 
 void kpn_ring_free_inner(struct kpn_ring *ring, u32 desc, const struct kpn_frame *frame)
 {
-	u32 i;
+	u32 inner = kpn_ring_next_desc(ring, desc);
+	u32 more = frame->slots - 1u;
 
-	for (i = 1; i < frame->slots; i++) {
-		desc = kpn_ring_next_desc(ring, desc);
-		ring->slot[desc].frame = NULL;
-		ring->slot[desc].within = 0;
-		kpn_bits_clear(&ring->inner, desc);
-		if (kpn_bits_test(&ring->yielding, desc)) {
-			kpn_bits_clear(&ring->yielding, desc);
-			ring->yielding_count--;
-		}
-	}
 	ring->span_count--;
+	assign(ring, &ring->inner, inner, more, false);
+	/* of a frame all slots yield, or none; the first may have been forgotten already */
+	if (kpn_bits_test(&ring->yielding, inner)) {
+		assign(ring, &ring->yielding, inner, more, false);
+		ring->yielding_count -= more;
+	}
+	for (; more; more--, inner = kpn_ring_next_desc(ring, inner)) {
+		ring->slot[inner].frame = NULL;
+		ring->slot[inner].within = 0;
+	}
 }
 
 void kpn_ring_unyield(struct kpn_ring *ring, u32 desc)
 {
-	u32 left = ring->slot[desc].frame->slots;
+	u32 slots = ring->slot[desc].frame->slots;
 
 	if (!kpn_bits_test(&ring->yielding, desc))
 		return;
-	for (left += !left; left; left--, desc = kpn_ring_next_desc(ring, desc)) {
-		kpn_bits_clear(&ring->yielding, desc);
-		ring->yielding_count--;
-	}
+	/* frames that no pacer was given have none */
+	slots += !slots;
+	assign(ring, &ring->yielding, desc, slots, false);
+	ring->yielding_count -= slots;
 }
 
 u64 kpn_ring_next(const struct kpn_ring *ring, const struct kpn_bits *bits, u64 from, u64 to)

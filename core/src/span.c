@@ -77,19 +77,3 @@ struct kpn_span kpn_span_of(const struct kpn_span_rule *rule, u32 frame_bytes)
 		span = descriptor_of(rule, frame_bytes);
 	return span;
 }
-
-u32 kpn_span_fragment(const struct kpn_span *span, u32 i, u32 *from)
-{
-	u32 before = i * span->fragment_bytes;
-	u32 end = span->frame_bytes;
-
-	if (i + 1 < span->fragments) {
-		end = before + span->fragment_bytes;
-		if (end > span->frame_bytes - KPN_FCS_BYTES)
-			end = span->frame_bytes - KPN_FCS_BYTES;
-	} else if (before > span->frame_bytes - KPN_FCS_BYTES) {
-		before = span->frame_bytes - KPN_FCS_BYTES;
-	}
-	*from = before;
-	return end - before;
-}

@@ -56,6 +56,25 @@ static inline void kpn_bits_clear(struct kpn_bits *bits, u32 bit)
 	kpn_bits_remove(bits, bit / 64, 1ull << bit % 64);
 }
 
+/** kpn_bits_assign() - @count bits from @bit on, within the set; costs O(words) */
+static inline void kpn_bits_assign(struct kpn_bits *bits, u32 bit, u32 count, bool value)
+{
+	while (count) {
+		u32 rest = 64 - bit % 64;
+		u32 here = count < rest ? count : rest;
+		u64 mask = (here < 64 ? (1ull << here) - 1 : ~0ull) << bit % 64;
+
+		if (value) {
+			bits->word[bit / 64] |= mask;
+			bits->summary |= 1ull << bit / 64;
+		} else {
+			kpn_bits_remove(bits, bit / 64, mask);
+		}
+		bit += here;
+		count -= here;
+	}
+}
+
 /** kpn_bits_next() - first member in [bit, end), or end; @bit < KPN_BITS_MAX */
 static inline u32 kpn_bits_next(const struct kpn_bits *bits, u32 bit, u32 end)
 {

@@ -66,6 +66,20 @@ struct kpn_span kpn_span_of(const struct kpn_span_rule *rule, u32 frame_bytes);
  * kpn_span_fragment() - bytes of the frame in fragment @i; the last one holds the whole FCS
  * @from: receives where in the frame they begin
  */
-u32 kpn_span_fragment(const struct kpn_span *span, u32 i, u32 *from);
+static inline u32 kpn_span_fragment(const struct kpn_span *span, u32 i, u32 *from)
+{
+	u32 before = i * span->fragment_bytes;
+	u32 data_end = span->frame_bytes - 4;
+	u32 end = before + span->fragment_bytes;
+
+	if (i + 1 == span->fragments) {
+		end = span->frame_bytes;
+		before = before < data_end ? before : data_end;
+	} else if (end > data_end) {
+		end = data_end;
+	}
+	*from = before;
+	return end - before;
+}
 
 #endif

@@ -45,10 +45,9 @@ MUTATIONS = (
     ),
     Mutation(
         "an FCS in two fragments",
-        "span.c",
-        "		if (end > span->frame_bytes - KPN_FCS_BYTES)\n"
-        "			end = span->frame_bytes - KPN_FCS_BYTES;\n",
-        "",
+        "include/keepon/span.h",
+        "else if (end > data_end) {",
+        "else if (false) {",
         SPAN,
     ),
     Mutation(
