@@ -214,8 +214,10 @@ void fuzz_choose(struct setup *setup, struct bytes *bytes)
 	if (config->frame_bytes_max)
 		shortest_bytes = KPN_FRAME_BYTES_MIN;
 	setup->params.buffer_bytes = longest_bytes;
-	if (longest_bytes < config->frame_bytes_max + TRIM_BYTES_MAX)
-		setup->params.buffer_bytes = config->frame_bytes_max + TRIM_BYTES_MAX;
+	if (setup->params.fragments_max > 1)
+		setup->params.buffer_bytes += KPN_WIRE_OVERHEAD_BYTES;
+	if (setup->params.buffer_bytes < config->frame_bytes_max)
+		setup->params.buffer_bytes = config->frame_bytes_max;
 	setup->caps = fake_nic_caps(&setup->params, config->drift_ppb_max, shortest_bytes,
 				    longest_bytes, 1);
 	if (take(bytes, 1) & 1)

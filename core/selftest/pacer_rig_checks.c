@@ -88,7 +88,7 @@ static void check_state(struct rig *rig)
 	rig_require(rig, stats->doorbells == rig->nic.bells, "doorbells are not counted");
 	rig->bent = rig->bent || rig->nic.faults & FAKE_LATE_LENGTH;
 	if (rig->nic.misread)
-		rig->nic.faults &= ~(u32)(FAKE_LATE_COMMIT | FAKE_LATE_LENGTH);
+		rig->nic.faults &= ~(u32)(FAKE_LATE_COMMIT | FAKE_LATE_LENGTH | FAKE_MIXED);
 	if (rig->nic.faults)
 		rig_violate(rig, fault_text(rig->nic.faults));
 	rig->head_seq = state.head_seq;

@@ -208,12 +208,19 @@ struct link {
 	u8 trim;
 	s32 drift_ppb;
 	u32 call_ps;
+	u32 batch_slots;   /* 0: 40 */
+	u32 budget_frames; /* 0: 400 */
+	u32 depth_slots;   /* 0: 384 */
+	u32 gbps;          /* 0: 1 */
+	u8 late;           /* of class SCHEDULED */
 };
 
 static u16 masks[64];
 
 static bool start_link(const struct link *link)
 {
+	u64 rate_bps = 1000000000ull * (link->gbps ? link->gbps : 1);
+	u32 tc;
 	static const struct rig_log log = { .slot = on_slot, .outcome = on_outcome };
 	struct fake_params params = {
 		.ring_slots = RING_SLOTS,
@@ -222,7 +229,7 @@ static bool start_link(const struct link *link)
 		.buffer_bytes = 1600,
 		.frame_bytes_min = 64,
 		.frame_bytes_max = 1600,
-		.byte_ps = BYTE_PS,
+		.byte_ps = kpn_byte_time_ps(rate_bps),
 		.prefetch_slots = link->prefetch_slots,
 		.fragments_max = link->fragments_max,
 		.long_bytes = 1542,
@@ -241,11 +248,13 @@ static bool start_link(const struct link *link)
 	struct kpn_nic_caps caps;
 
 	caps = fake_nic_caps(&params, 200000, KPN_FRAME_BYTES_MIN, link->slot_bytes + 16, 1);
-	kpn_config_defaults(&config, &caps, 1000000000, link->slot_bytes);
+	kpn_config_defaults(&config, &caps, rate_bps, link->slot_bytes);
 	config.ring_slots = RING_SLOTS;
-	config.depth_slots = 384;
-	config.batch_slots = 40;
-	config.budget_frames = 400;
+	config.depth_slots = link->depth_slots ? link->depth_slots : 384;
+	config.batch_slots = link->batch_slots ? link->batch_slots : 40;
+	config.budget_frames = link->budget_frames ? link->budget_frames : 400;
+	for (tc = SCHEDULED; tc < KPN_CLASS_COUNT; tc++)
+		config.classes[tc].late = link->late;
 	config.partition_slots = KPN_COUNT_OF(masks);
 	config.allowed = masks;
 	config.trim = link->trim;
@@ -406,19 +415,19 @@ static void run_mixed(struct kpn_selftest *t, const struct link *link)
 static void test_links(struct kpn_selftest *t)
 {
 	static const struct link links[] = {
-		{ 105, 128, 3, true, true, KPN_TRIM_ANY, 60000, 0 },
-		{ 105, 1, 3, true, false, KPN_TRIM_ANY, 60000, 0 },
-		{ 105, 128, 9, false, true, KPN_TRIM_ANY, 60000, 0 },
-		{ 105, 1, 2, false, true, KPN_TRIM_ANY, 0, 150000 },
-		{ 230, 128, 2, false, false, KPN_TRIM_ANY, 60000, 0 },
-		{ 230, 1, 5, false, true, KPN_TRIM_ANY, 60000, 0 },
-		{ 605, 128, 1, true, true, KPN_TRIM_ANY, 60000, 0 },
-		{ 605, 1, 4, true, false, KPN_TRIM_ANY, 60000, 0 },
-		{ 1230, 128, 2, false, true, KPN_TRIM_ANY, 60000, 0 },
-		{ 1230, 1, 2, true, true, KPN_TRIM_ANY, 60000, 0 },
-		{ 105, 128, 3, true, true, KPN_TRIM_RESERVED, 60000, 0 },
-		{ 230, 1, 3, false, true, KPN_TRIM_RESERVED, 60000, 0 },
-		{ 115, 128, 1, true, true, KPN_TRIM_ANY, 0, 0 },
+		{ 105, 128, 3, true, true, KPN_TRIM_ANY, .drift_ppb = 60000 },
+		{ 105, 1, 3, true, false, KPN_TRIM_ANY, .drift_ppb = 60000 },
+		{ 105, 128, 9, false, true, KPN_TRIM_ANY, .drift_ppb = 60000 },
+		{ 105, 1, 2, false, true, KPN_TRIM_ANY, .drift_ppb = 0, .call_ps = 150000 },
+		{ 230, 128, 2, false, false, KPN_TRIM_ANY, .drift_ppb = 60000 },
+		{ 230, 1, 5, false, true, KPN_TRIM_ANY, .drift_ppb = 60000 },
+		{ 605, 128, 1, true, true, KPN_TRIM_ANY, .drift_ppb = 60000 },
+		{ 605, 1, 4, true, false, KPN_TRIM_ANY, .drift_ppb = 60000 },
+		{ 1230, 128, 2, false, true, KPN_TRIM_ANY, .drift_ppb = 60000 },
+		{ 1230, 1, 2, true, true, KPN_TRIM_ANY, .drift_ppb = 60000 },
+		{ 105, 128, 3, true, true, KPN_TRIM_RESERVED, .drift_ppb = 60000 },
+		{ 230, 1, 3, false, true, KPN_TRIM_RESERVED, .drift_ppb = 60000 },
+		{ 115, 128, 1, true, true, KPN_TRIM_ANY, .drift_ppb = 0 },
 	};
 	u32 i;
 
@@ -432,7 +441,7 @@ static void test_links(struct kpn_selftest *t)
 /* Rows of 20, of 4 and of 13 slots; a frame of 13 is taken where they are all its class's. */
 static void test_rows(struct kpn_selftest *t)
 {
-	static const struct link link = { 105, 128, 2, true, true, KPN_TRIM_ANY, 0, 0 };
+	static const struct link link = { 105, 128, 2, true, true, KPN_TRIM_ANY, .drift_ppb = 0 };
 	s64 slot_ns = kpn_wire_bytes(link.slot_bytes) * BYTE_PS / 1000;
 	s64 period;
 	u32 polls;
@@ -468,10 +477,199 @@ static void test_rows(struct kpn_selftest *t)
 		KPN_EXPECT_TEXT(t, rig.violation, "");
 }
 
+static void all_slots_for(u16 classes)
+{
+	u32 i;
+
+	for (i = 0; i < KPN_COUNT_OF(masks); i++)
+		masks[i] = classes;
+}
+
+static s64 time_of(u64 seq, const struct link *link)
+{
+	u64 net_slot = seq + kpn_pacer_state(rig.pacer, 0).base;
+
+	return (s64)(net_slot * kpn_wire_bytes(link->slot_bytes) * BYTE_PS / 1000) + 64;
+}
+
+static void expect_no_violation(struct kpn_selftest *t)
+{
+	if (rig.violation)
+		KPN_EXPECT_TEXT(t, rig.violation, "");
+}
+
+/* Polls after polls a frame across the tail of the deepest ring. */
+static void test_tail_goes_no_further_than_the_ring(struct kpn_selftest *t)
+{
+	static const struct link link = {
+		105, 128, 3, true, true, KPN_TRIM_ANY, .batch_slots = 8, .depth_slots = 487
+	};
+	u32 polls;
+
+	all_slots_for(1 << SCHEDULED);
+	KPN_EXPECT(t, start_link(&link));
+	for (polls = 0; polls < 400 && !rig.violation; polls++) {
+		if (polls > 200)
+			rig_submit(&rig, 1518, SCHEDULED, KPN_FRAME_TXTIME,
+				   time_of(kpn_pacer_state(rig.pacer, 0).tail_seq - 1, &link),
+				   NULL);
+		poll();
+	}
+	KPN_EXPECT(t, told.verdicts[KPN_VERDICT_ON_TIME] > 20);
+	expect_no_violation(t);
+}
+
+/* They get room, though the first slots they could have are of a long frame that is under way. */
+static void test_late_frames_beside_long_ones(struct kpn_selftest *t)
+{
+	struct link link = { 105, 1, 3, true, true, KPN_TRIM_ANY, .drift_ppb = 0 };
+	u32 polls;
+	u32 way;
+	u32 i;
+
+	all_slots_for(1 << BEST_EFFORT | 1 << SCHEDULED);
+	for (way = 0; way < 4; way++) {
+		link.fragments_max = way & 1 ? 128 : 1;
+		link.late = way & 2 ? KPN_LATE_RELAXED : KPN_LATE_RESCHEDULE;
+		KPN_EXPECT(t, start_link(&link));
+		for (polls = 0; polls < 140; polls++) {
+			for (i = 0; i < 60 && kpn_pacer_state(rig.pacer, 0).pending < 60; i++)
+				rig_submit(&rig, 1518, BEST_EFFORT, 0, 0, NULL);
+			if (polls >= 100 && polls < 120)
+				rig_submit(&rig, 64, SCHEDULED, KPN_FRAME_TXTIME,
+					   time_of(kpn_pacer_state(rig.pacer, 0).head_seq, &link),
+					   NULL);
+			poll();
+		}
+		KPN_EXPECT_EQ(t, told.verdicts[KPN_VERDICT_MOVED], 20);
+		expect_no_violation(t);
+	}
+}
+
+/* Long frames that wait for slots which another has take nothing from best effort. */
+static void test_waiting_takes_no_budget(struct kpn_selftest *t)
+{
+	static const struct link link = { 105,
+					  128,
+					  3,
+					  true,
+					  true,
+					  KPN_TRIM_ANY,
+					  .batch_slots = 8,
+					  .budget_frames = 32,
+					  .late = KPN_LATE_RESCHEDULE };
+	u64 head_seq = 0;
+	u32 polls;
+	u32 i;
+
+	for (i = 0; i < KPN_COUNT_OF(masks); i++)
+		masks[i] = i < 13 ? 7 << SCHEDULED : 1 << BEST_EFFORT;
+	KPN_EXPECT(t, start_link(&link));
+	for (polls = 0; polls < 300; polls++) {
+		if (polls == 60)
+			head_seq = kpn_pacer_state(rig.pacer, 0).head_seq;
+		if (polls == 60)
+			told.verdicts[KPN_VERDICT_BEST_EFFORT] = 0;
+		for (i = 0; i < 3; i++)
+			rig_submit(&rig, 1518, (u8)(SCHEDULED + i), KPN_FRAME_TXTIME,
+				   time_of(kpn_pacer_state(rig.pacer, 0).head_seq, &link), NULL);
+		for (i = 0; i < 40; i++)
+			rig_submit(&rig, 85, BEST_EFFORT, 0, 0, NULL);
+		poll();
+	}
+	head_seq = kpn_pacer_state(rig.pacer, 0).head_seq - head_seq;
+	KPN_EXPECT(t, told.verdicts[KPN_VERDICT_BEST_EFFORT] * 64 > head_seq * 51 * 95 / 100);
+	expect_no_violation(t);
+}
+
+/* A frame of which some slots are another class's from a table on is placed anew, or has none. */
+static void test_switch_within_a_frame(struct kpn_selftest *t)
+{
+	static const struct link link = { 105, 128, 3, true, true, KPN_TRIM_ANY, .drift_ppb = 0 };
+	static u16 others[KPN_COUNT_OF(masks)];
+	static struct kpn_partition next;
+	static u64 planes[4096];
+	u32 polls;
+	u64 at;
+	u32 i;
+
+	all_slots_for(1 << SCHEDULED | 1 << 2);
+	for (i = 0; i < KPN_COUNT_OF(masks); i++)
+		others[i] = 1 << 2;
+	KPN_EXPECT(t, start_link(&link));
+	for (polls = 0; polls < 100; polls++)
+		poll();
+	kpn_partition_init(&next, planes, others, KPN_COUNT_OF(others));
+	at = kpn_pacer_state(rig.pacer, 0).head_seq + 200;
+	KPN_EXPECT_EQ(
+		t,
+		rig_submit(&rig, 1518, SCHEDULED, KPN_FRAME_TXTIME, time_of(at - 6, &link), NULL),
+		KPN_VERDICT_PENDING);
+	KPN_EXPECT_EQ(
+		t, rig_set_partition(&rig, &next, others, at + kpn_pacer_state(rig.pacer, 0).base),
+		0);
+	KPN_EXPECT_EQ(t, rig_submit(&rig, 64, 2, KPN_FRAME_TXTIME, time_of(at + 2, &link), NULL),
+		      KPN_VERDICT_PENDING);
+	for (polls = 0; polls < 30; polls++)
+		poll();
+	KPN_EXPECT_EQ(t, told.verdicts[KPN_VERDICT_ON_TIME], 1);
+	KPN_EXPECT_EQ(t, told.verdicts[KPN_VERDICT_STEPPED], 1);
+	expect_no_violation(t);
+}
+
+/* Where all stores of a frame take longer than what best effort is usually placed ahead. */
+static void test_fast_links(struct kpn_selftest *t)
+{
+	static const struct link link = {
+		105,       1, 2, true, true, KPN_TRIM_ANY, .batch_slots = 16, .budget_frames = 40,
+		.gbps = 10
+	};
+	u32 polls;
+
+	all_slots_for(1 << BEST_EFFORT);
+	KPN_EXPECT(t, start_link(&link));
+	rig_submit(&rig, 1518, BEST_EFFORT, 0, 0, NULL);
+	rig_submit(&rig, 64, BEST_EFFORT, 0, 0, NULL);
+	for (polls = 0; polls < 100; polls++)
+		poll();
+	KPN_EXPECT_EQ(t, told.verdicts[KPN_VERDICT_BEST_EFFORT], 2);
+	expect_no_violation(t);
+}
+
+/* A correction larger than one long frame bears is taken by several: the grid holds. */
+static void test_large_corrections(struct kpn_selftest *t)
+{
+	static const struct link link = {
+		1230, 128, 4, false, true, KPN_TRIM_ANY, .depth_slots = 300
+	};
+	u32 polls;
+	u32 i;
+
+	all_slots_for(1 << BEST_EFFORT);
+	KPN_EXPECT(t, start_link(&link));
+	for (polls = 0; polls < 400; polls++) {
+		for (i = 0; i < 110 && kpn_pacer_state(rig.pacer, 0).pending < 110; i++)
+			rig_submit(&rig, 1518, BEST_EFFORT, 0, 0, NULL);
+		if (polls > 100 && polls % 20 == 0) {
+			rig_adjfine(&rig, polls % 40 ? 150 << 16 : 0);
+			KPN_EXPECT(t, kpn_pacer_state(rig.pacer, 0).lock_seq <=
+					      kpn_pacer_state(rig.pacer, 0).tail_seq);
+		}
+		poll();
+	}
+	expect_no_violation(t);
+}
+
 void kpn_test_span(struct kpn_selftest *t)
 {
 	test_fewest_slots(t);
 	test_usual_links(t);
 	test_links(t);
 	test_rows(t);
+	test_tail_goes_no_further_than_the_ring(t);
+	test_late_frames_beside_long_ones(t);
+	test_waiting_takes_no_budget(t);
+	test_switch_within_a_frame(t);
+	test_fast_links(t);
+	test_large_corrections(t);
 }

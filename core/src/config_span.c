@@ -16,7 +16,9 @@ static u32 keep_bytes(const struct kpn_config *config, const struct kpn_span_rul
 {
 	struct kpn_span_rule kept = *rule;
 
-	for (kept.keep_bytes = rule->quantum_bytes; kept.keep_bytes < config->trim_down_bytes;
+	u32 most_bytes = (u32)min_u64(config->trim_down_bytes, config->trim_up_bytes);
+
+	for (kept.keep_bytes = rule->quantum_bytes; kept.keep_bytes < most_bytes;
 	     kept.keep_bytes += rule->quantum_bytes) {
 		u64 slots = kpn_span_of(&kept, config->frame_bytes_max).slots;
 		u64 wire_bytes = slots * rule->slot_bytes + kept.keep_bytes;
@@ -69,8 +71,8 @@ u32 kpn_span_slots_max(const struct kpn_config *config, const struct kpn_nic_cap
 }
 
 /*
- * A frame is within what is posted and what best effort is placed ahead, is stored within the
- * budget of a call, and the ring has room for the slots of two that the tail must not divide.
+ * A frame is within what is posted and what best effort is placed ahead, is stored before the wire
+ * comes there and within the budget of a call, and the ring has room for the slots of two that the tail must not divide.
  */
 static bool has_room(const struct kpn_config *config, const struct kpn_nic_caps *caps)
 {
@@ -84,7 +86,11 @@ static bool has_room(const struct kpn_config *config, const struct kpn_nic_caps 
 		return false;
 	return rule.slot_bytes == multiple_below(rule.slot_bytes, rule.quantum_bytes) &&
 	       slots <= config->budget_frames &&
-	       slots + caps->prefetch_slots_max + 2 <= config->depth_slots &&
+	       slots + caps->prefetch_slots_max + 2 +
+			       kpn_span_ahead(caps, slots,
+					      (u64)rule.slot_bytes *
+						      kpn_byte_time_ps(config->rate_bps)) <=
+		       config->depth_slots &&
 	       config->depth_slots + 2 * (slots - 1) <= posted_max(config->ring_slots, caps);
 }
 
@@ -108,7 +114,7 @@ void kpn_check_frames(struct check *check)
 	struct limits range = { 0, max_u64(config->slot_bytes, most_bytes) };
 	struct limits now = range;
 
-	if (!check->slot_ok || !check->ring_ok || !check->batch_ok || !check->depth_ok)
+	if (!check->slot_ps || !check->ring_ok || !check->batch_ok || !check->depth_ok)
 		return;
 	if (check->paper)
 		now.max = config->slot_bytes;

@@ -7,7 +7,10 @@
 #include "kpn_search.h"
 #include "kpn_target.h"
 
-enum { PLACE_TRIES = 2 }; /* slots that may be lost while a frame is copied before it gives up */
+enum {
+	PLACE_TRIES = 2, /* slots that may be lost while a frame is copied before it gives up */
+	PLACE_LOOKS = 8, /* those with a holder that is under way among them */
+};
 
 KPN_NOINLINE bool kpn_make_room(struct kpn_pacer *pacer, u64 seq)
 {
@@ -47,22 +50,39 @@ bool kpn_vacate_for(struct kpn_pacer *pacer, const struct kpn_frame *frame, u64 
 	return true;
 }
 
+/* First slot behind what did not make room for @frame in slot @seq. */
+static u64 behind_holder(const struct kpn_pacer *pacer, const struct kpn_frame *frame, u64 seq)
+{
+	u64 end = seq + frame->slots;
+
+	for (; seq < end; seq++) {
+		if (kpn_ring_frame(&pacer->ring, seq))
+			return kpn_ring_last(&pacer->ring, seq) + 1;
+	}
+	return end;
+}
+
 bool kpn_place_later(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 from, u64 to,
 		     const struct kpn_placement *placement)
 {
 	struct kpn_placement later;
-	u32 tries;
+	u32 tries = 0;
+	u32 looks;
 
 	if (KPN_UNLIKELY(frame->slots > 1) && from < kpn_first_for(pacer, frame, placement))
 		from = kpn_first_for(pacer, frame, placement);
-	for (tries = 0; tries < PLACE_TRIES; tries++) {
+	for (looks = 0; looks < PLACE_LOOKS && tries < PLACE_TRIES; looks++) {
 		u64 seq = kpn_find_for(pacer, frame, from, to, true);
 
 		if (seq >= to)
 			return false;
-		if (kpn_vacate_for(pacer, frame, seq) &&
-		    kpn_place(pacer, frame, seq, KPN_VERDICT_MOVED, placement))
+		if (!kpn_vacate_for(pacer, frame, seq)) {
+			from = behind_holder(pacer, frame, seq);
+			continue;
+		}
+		if (kpn_place(pacer, frame, seq, KPN_VERDICT_MOVED, placement))
 			return true;
+		tries++;
 		kpn_spend(pacer); /* it was copied for nothing */
 		later = kpn_unhurried_at(pacer, kpn_cpu_now(pacer));
 		placement = &later;

@@ -169,7 +169,7 @@ submit_scheduled(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 cpu_ns, b
 	    (s64)(target - placement.first_seq) >= 0 && pacer->config.prebuffer_frames)
 		return hold(pacer, frame, target, KPN_VERDICT_NO_ROOM);
 	if (spans && waits_for_tail(pacer, frame, target))
-		return hold(pacer, frame, target, KPN_VERDICT_TOO_EARLY);
+		return hold(pacer, frame, target, KPN_VERDICT_NO_ROOM);
 	verdict = place_own_inline(pacer, frame, target, &placement, spans);
 	if (KPN_LIKELY(verdict == KPN_VERDICT_PENDING))
 		return verdict;

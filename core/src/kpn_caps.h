@@ -9,6 +9,11 @@
 enum {
 	PS_PER_NS = 1000,
 	KPN_POLL_NS_MIN = 200, /* polls of no machine follow each other faster */
+	/*
+	 * A descriptor written, or a fragment copied and taken into the FCS: a slow CPU takes as
+	 * long. Chosen.
+	 */
+	KPN_SPAN_STORE_NS = 200,
 };
 
 struct limits {
@@ -93,6 +98,18 @@ static inline u32 trimmed_bytes_min(u8 trim, const struct kpn_nic_caps *caps)
 	if (trim == KPN_TRIM_ANY)
 		return (u32)max_u64(KPN_FRAME_BYTES_MIN, caps->placeholder_bytes_min);
 	return caps->placeholder_bytes_min;
+}
+
+/** kpn_span_stores_ns_max() - time that all stores of a frame of @slots may take */
+static inline u64 kpn_span_stores_ns_max(const struct kpn_nic_caps *caps, u64 slots)
+{
+	return slots * (KPN_SPAN_STORE_NS + (u64)caps->store_ns_max);
+}
+
+/** kpn_span_ahead() - slots in which they are done */
+static inline u64 kpn_span_ahead(const struct kpn_nic_caps *caps, u64 slots, u64 slot_ps)
+{
+	return kpn_div_u64(kpn_span_stores_ns_max(caps, slots) * PS_PER_NS, slot_ps) + 1;
 }
 
 /* Slots of @slot_ps between two polls that the surroundings sustain; 0: any. */

@@ -6,6 +6,7 @@
 #ifndef KPN_HEAD_H
 #define KPN_HEAD_H
 
+#include "kpn_caps.h"
 #include "kpn_pacer_state.h"
 
 /**
@@ -143,7 +144,7 @@ static inline u64 kpn_first_for(const struct kpn_pacer *pacer, const struct kpn_
 /** kpn_span_stores_ns() - time that all stores of @frame, which takes several slots, may take */
 static inline u64 kpn_span_stores_ns(const struct kpn_pacer *pacer, const struct kpn_frame *frame)
 {
-	return frame->slots * (u64)(KPN_SPAN_STORE_NS + pacer->caps.store_ns_max);
+	return kpn_span_stores_ns_max(&pacer->caps, frame->slots);
 }
 
 /** kpn_lost_by() - whether slot @seq of a placement is lost by @cpu_ns; the strip is valid */

@@ -46,11 +46,6 @@ enum {
 	 * within this time: it would be in doubt by the least delay.
 	 */
 	KPN_STORE_NS = 2000,
-	/*
-	 * A descriptor written, or a fragment copied and taken into the FCS: a slow CPU takes as
-	 * long. Chosen.
-	 */
-	KPN_SPAN_STORE_NS = 200,
 	/* Longer than this nobody copies a frame: the CPU was held up. */
 	KPN_HURRY_NS_MAX = 1000000,
 };

@@ -128,10 +128,9 @@ static void use_spans(struct kpn_pacer *pacer)
 		return;
 	pacer->span_rule = kpn_span_rule_of(&pacer->config, &pacer->caps);
 	pacer->span_keep_ps = (s64)pacer->span_rule.keep_bytes * pacer->byte_ps;
-	pacer->span_stores_ns =
-		pacer->span_slots_max * (u64)(KPN_SPAN_STORE_NS + pacer->caps.store_ns_max);
+	pacer->span_stores_ns = kpn_span_stores_ns_max(&pacer->caps, pacer->span_slots_max);
 	pacer->span_ahead_slots =
-		(u32)kpn_div_u64(1000 * pacer->span_stores_ns, pacer->slot_ps) + 1;
+		(u32)kpn_span_ahead(&pacer->caps, pacer->span_slots_max, pacer->slot_ps);
 	/* the last slot of a frame can be longer, and so begin sooner, than a nominal one would */
 	pacer->fetched_slots++;
 }
@@ -160,7 +159,8 @@ static void use_budget(struct kpn_pacer *pacer)
 	const struct kpn_config *config = &pacer->config;
 
 	pacer->yielding_max = config->budget_frames;
-	pacer->lookahead_min = 2 * config->batch_slots + 1 + pacer->span_slots_max;
+	pacer->lookahead_min =
+		2 * config->batch_slots + 1 + pacer->span_slots_max + pacer->span_ahead_slots;
 	pacer->lookahead_slots = config->depth_slots < pacer->yielding_max ? config->depth_slots :
 									     pacer->yielding_max;
 	pacer->trims_max = max_u32(2 * config->batch_slots, BUDGET_WORK_MIN);

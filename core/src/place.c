@@ -147,8 +147,8 @@ void kpn_retire_span(struct kpn_pacer *pacer, u32 desc, const struct kpn_frame *
 		}
 		/* the FCS of fragments stands behind the data, further on where they were trimmed */
 		if (span.fragments > 1)
-			data_bytes =
-				kpn_span_fragment(&span, i, &from) + pacer->span_rule.keep_bytes;
+			data_bytes = kpn_span_fragment(&span, i, &from) +
+				     (span.last_bytes ? 0 : pacer->span_rule.keep_bytes);
 		kpn_retire(pacer, desc, slot_bytes, data_bytes);
 	}
 }

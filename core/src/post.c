@@ -51,6 +51,18 @@ static bool holds(const struct kpn_pacer *pacer, const struct kpn_frame *frame, 
 }
 
 /*
+ * The slots of a frame, the last at @seq, bear less than @delta_ps: what is left is of the next
+ * slots. Each bears more than the grid drifts away meanwhile, so no slot is further off than before.
+ */
+static s64 trim_in_part(struct kpn_pacer *pacer, u64 seq, s64 delta_ps)
+{
+	if (pacer->align.lock_seq > seq)
+		kpn_align_unlock(&pacer->align);
+	kpn_align_replan(&pacer->align, seq + 1);
+	return delta_ps < 0 ? -pacer->span_keep_ps : pacer->span_keep_ps;
+}
+
+/*
  * By how much the slot at @plan, due for a trim, shall differ. After a step or a switch a frame may
  * still be there that needs all of it, where its class had the slot before: then the next one due
  * is trimmed.
@@ -62,6 +74,8 @@ static s64 trim_of(struct kpn_pacer *pacer, const struct kpn_cursor *plan)
 
 	if (KPN_LIKELY(!frame || holds(pacer, frame, delta_ps)))
 		return delta_ps;
+	if (frame->slots > 1)
+		return trim_in_part(pacer, plan->seq, delta_ps);
 	/* until then slots are off the grid by what this trim would have taken away */
 	kpn_align_unlock(&pacer->align);
 	kpn_align_replan(&pacer->align, plan->seq + 1);
@@ -125,6 +139,23 @@ static KPN_NOINLINE bool is_too_near(struct kpn_pacer *pacer, struct storing *st
 	return true;
 }
 
+/*
+ * The NIC may have fetched the slot at the plan with either length; of a frame that ends there in
+ * its last fragment the FCS was stored after the length.
+ */
+static void doubt(struct kpn_pacer *pacer, struct storing *storing, s64 by_ps)
+{
+	struct kpn_ring *ring = &pacer->ring;
+	struct kpn_slot *slot = &ring->slot[ring->plan.desc];
+
+	storing->doubtful_ps += (u64)(by_ps < 0 ? -by_ps : by_ps);
+	if (!slot->frame || slot->frame->slots < 2 ||
+	    kpn_span_of(&pacer->span_rule, slot->frame->frame_bytes).last_bytes)
+		return;
+	slot->frame->verdict = KPN_VERDICT_IN_DOUBT;
+	kpn_ring_unyield(ring, kpn_ring_desc(ring, slot->frame->seq));
+}
+
 /* A length that differs by @by_ps was stored in the slot at the plan. */
 static KPN_NOINLINE void look_again(struct kpn_pacer *pacer, struct storing *storing, s64 by_ps)
 {
@@ -134,7 +165,7 @@ static KPN_NOINLINE void look_again(struct kpn_pacer *pacer, struct storing *sto
 		storing->store_ns = took_ns;
 	if (kpn_fetched_by(pacer, pacer->ring.plan.seq,
 			   storing->looked_ns + pacer->caps.store_ns_max))
-		storing->doubtful_ps += (u64)(by_ps < 0 ? -by_ps : by_ps);
+		doubt(pacer, storing, by_ps);
 }
 
 /*
@@ -201,16 +232,21 @@ void kpn_post_up_to(struct kpn_pacer *pacer, u64 end)
 
 u32 kpn_more_count(struct kpn_pacer *pacer, u32 count)
 {
-	u64 tail = pacer->ring.tail.seq;
-	u64 most = pacer->post_seq > tail ? pacer->post_seq - tail : 0;
+	const struct kpn_ring *ring = &pacer->ring;
+	u64 most = ring->head.seq + pacer->config.depth_slots + pacer->span_slots_max - 1;
+	u64 end = pacer->post_seq < most ? pacer->post_seq : most;
+	s64 more = (s64)(end - ring->tail.seq);
 
-	/* more may be posted than the depth */
-	if ((s32)count > (s32)most)
-		most = count;
-	pacer->posted_low = pacer->usual_low;
-	if (most > pacer->rearm_max)
-		pacer->posted_low = KPN_POST_NOW;
-	return (u32)most;
+	/* more may be posted than the depth, and so nothing be missing */
+	if (more < (s32)count)
+		more = (s32)count;
+	if (more < 0)
+		more = 0;
+	if (more > (s64)pacer->rearm_max)
+		more = pacer->rearm_max;
+	if (ring->tail.seq + (u64)more >= pacer->post_seq)
+		pacer->posted_low = pacer->usual_low;
+	return (u32)more;
 }
 
 void kpn_rearm(struct kpn_pacer *pacer, u32 count)

@@ -108,13 +108,18 @@ void kpn_hold_again(struct kpn_pacer *pacer, struct kpn_frame *frame)
 
 bool kpn_withdraw_to_heap(struct kpn_pacer *pacer, u64 seq)
 {
-	u32 slots = kpn_ring_frame(&pacer->ring, seq)->slots;
+	struct kpn_frame *holder = kpn_ring_frame(&pacer->ring, seq);
+	u32 slots = holder->slots;
 	struct kpn_frame *frame = kpn_withdraw(pacer, seq);
 
 	for (; slots; slots--)
 		kpn_spend(pacer);
-	if (KPN_UNLIKELY(!frame))
+	if (KPN_UNLIKELY(!frame)) {
+		/* too near for all its stores: it leaves where it is */
+		if (holder->verdict != KPN_VERDICT_IN_DOUBT)
+			holder->verdict = KPN_VERDICT_SENT_STALE;
 		return false;
+	}
 	pacer->stats.recalled++;
 	frame->verdict = KPN_VERDICT_STEPPED;
 	kpn_hold_again(pacer, frame);

@@ -110,8 +110,11 @@ const struct kpn_clock *kpn_pacer_clock(const struct kpn_pacer *pacer)
 struct kpn_limits kpn_pacer_limits(const struct kpn_pacer *pacer)
 {
 	const struct kpn_config *config = &pacer->config;
-	/* a row of slots is looked for up to four times, and each is looked at once more */
-	u32 search_words = (config->ring_slots / 32 + 4) * (pacer->span_slots_max > 1 ? 5 : 1);
+	/*
+	 * A row of slots is looked for up to four times, and each is looked at once more; for a
+	 * frame that may have another slot than its own, eight times instead of twice.
+	 */
+	u32 search_words = (config->ring_slots / 32 + 4) * (pacer->span_slots_max > 1 ? 20 : 1);
 	/* the last frame of a budget can take more slots than are left of it */
 	u32 budget = config->budget_frames + pacer->span_slots_max - 1;
 	u32 switch_words = 2 * (pacer->gap_slots_max / 32 + 4);

@@ -73,7 +73,11 @@ int kpn_pacer_set_partition(struct kpn_pacer *pacer, const struct kpn_partition 
 	kpn_locate_tables(pacer);
 	if (changed > pacer->switch_seq)
 		changed = pacer->switch_seq;
-	kpn_review_from(pacer, changed);
+	/* a frame that begins before it may have slots of the new table, too */
+	if (changed - pacer->ring.head.seq < pacer->ring.slots)
+		kpn_review_from(pacer, kpn_ring_start(&pacer->ring, changed));
+	else
+		kpn_review_from(pacer, changed);
 	if (pacer->config.trim == KPN_TRIM_RESERVED) {
 		pacer->todo |= KPN_TODO_TABLE;
 		kpn_plan_from(pacer,

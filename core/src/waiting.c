@@ -119,9 +119,10 @@ static KPN_NOINLINE enum fill fill_scheduled(struct kpn_pacer *pacer, u8 tc,
 		kpn_hold_again(pacer, frame);
 		return FILL_MORE;
 	}
-	spend_more(pacer, frame);
-	if (kpn_place_later(pacer, frame, instead.from, instead.end, placement))
+	if (kpn_place_later(pacer, frame, instead.from, instead.end, placement)) {
+		spend_more(pacer, frame);
 		return FILL_MORE;
+	}
 	if (instead.last) {
 		pacer->hurry_ns /= 2;
 		/* one that a step took out of its slot says so */

@@ -102,9 +102,10 @@ struct kpn_nic_caps {
  *	microsecond of bus time. The CPU counter is read before and after: the value must have been
  *	sampled in between, so it must not be reordered with those readings. A NIC that may miss a
  *	doorbell is rung again here
- * @buffer: frame buffer of a descriptor: slot + trim bytes, and config.frame_bytes_max at least,
- *	mapped for the life of the pacer, zero after the reset; the spare buffer where kpn_config_spare_buffers() says so. Asked for before
- *	every write, so that a modelled NIC can fetch what it has fetched by now
+ * @buffer: frame buffer of a descriptor: slot + trim bytes, 20 more where frames have fragments, and
+ *	config.frame_bytes_max at least; mapped for the life of the pacer, zero after the reset; the
+ *	spare buffer where kpn_config_spare_buffers() says so. Asked for before every write, so that
+ *	a modelled NIC can fetch what it has fetched by now
  * @commit: make the slot real: @frame_bytes long on the wire with a good FCS over @data_bytes of
  *	data
  *	(FCS excluded) and zeros. The first @written_bytes (at least @data_bytes) of the buffer were

@@ -195,4 +195,48 @@ MUTATIONS = (
         "",
         SPAN,
     ),
+    Mutation(
+        "the tail beyond the ring",
+        "post.c",
+        "u64 end = pacer->post_seq < most ? pacer->post_seq : most;",
+        "u64 end = pacer->post_seq;",
+        SPAN,
+    ),
+    Mutation(
+        "slot after slot of what is under way is asked for",
+        "fallback.c",
+        "			from = behind_holder(pacer, frame, seq);\n",
+        "			from = seq + 1;\n",
+        SPAN,
+    ),
+    Mutation(
+        "what waits takes from the budget",
+        "waiting.c",
+        "	if (kpn_place_later(pacer, frame, instead.from, instead.end, placement)) {\n"
+        "		spend_more(pacer, frame);\n",
+        "	spend_more(pacer, frame);\n"
+        "	if (kpn_place_later(pacer, frame, instead.from, instead.end, placement)) {\n",
+        SPAN,
+    ),
+    Mutation(
+        "a switch within a frame is not reviewed",
+        "switch.c",
+        "kpn_review_from(pacer, kpn_ring_start(&pacer->ring, changed));",
+        "kpn_review_from(pacer, changed);",
+        SPAN,
+    ),
+    Mutation(
+        "placed ahead by less than its stores take",
+        "pacer.c",
+        "pacer->span_slots_max + pacer->span_ahead_slots;",
+        "pacer->span_slots_max;",
+        SPAN,
+    ),
+    Mutation(
+        "a correction that one frame does not bear unlocks the grid",
+        "post.c",
+        "	if (frame->slots > 1)\n		return trim_in_part(pacer, plan->seq, delta_ps);\n",
+        "",
+        SPAN,
+    ),
 )
