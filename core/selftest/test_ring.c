@@ -58,7 +58,7 @@ static void post(struct kpn_ring *ring, u32 count)
  */
 static void test_figure_5(struct kpn_selftest *t)
 {
-	struct kpn_frame frame;
+	struct kpn_frame frame = { .slots = 1 };
 	struct kpn_ring ring;
 
 	kpn_ring_init(&ring, memory, 12, SLOT_PS);
