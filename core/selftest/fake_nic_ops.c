@@ -180,16 +180,17 @@ static struct fake_desc *fragment_of(struct fake_nic *nic, u32 first_idx, u32 i)
 static void seal(struct fake_nic *nic, u32 first_idx, const struct kpn_span *span, u32 data_bytes)
 {
 	u8 frame[FAKE_FRAME_BYTES];
-	struct fake_desc *desc = NULL;
+	struct fake_desc *desc = fragment_of(nic, first_idx, span->fragments - 1);
 	u32 bytes = 0;
 	u32 from;
 	u32 fcs;
 	u32 i;
 
 	for (i = 0; i < span->fragments; i++) {
+		u32 idx = (u32)(fragment_of(nic, first_idx, i) - nic->desc);
+
 		bytes = kpn_span_fragment(span, i, &from);
-		desc = fragment_of(nic, first_idx, i);
-		memcpy(frame + from, fake_buffer_of(nic, (u32)(desc - nic->desc)), bytes);
+		memcpy(frame + from, fake_buffer_of(nic, idx), bytes);
 	}
 	memset(frame + span->frame_bytes - KPN_FCS_BYTES, 0, KPN_FCS_BYTES);
 	if (!fake_all_zero(frame, data_bytes, span->frame_bytes))
