@@ -582,7 +582,7 @@ static void test_waiting_takes_no_budget(struct kpn_selftest *t)
 	expect_no_violation(t);
 }
 
-/* A frame of which some slots are another class's from a table on is placed anew, or has none. */
+/* A new table takes some slots of a placed frame away: the frame is recalled. */
 static void test_switch_within_a_frame(struct kpn_selftest *t)
 {
 	static const struct link link = { 105, 128, 3, true, true, KPN_TRIM_ANY, .drift_ppb = 0 };

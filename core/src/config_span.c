@@ -72,7 +72,8 @@ u32 kpn_span_slots_max(const struct kpn_config *config, const struct kpn_nic_cap
 
 /*
  * A frame is within what is posted and what best effort is placed ahead, is stored before the wire
- * comes there and within the budget of a call, and the ring has room for the slots of two that the tail must not divide.
+ * comes there and within the budget of a call, and the ring has room for the slots of two that the
+ * tail must not divide.
  */
 static bool has_room(const struct kpn_config *config, const struct kpn_nic_caps *caps)
 {

@@ -9,7 +9,8 @@
 
 enum {
 	PLACE_TRIES = 2, /* slots that may be lost while a frame is copied before it gives up */
-	PLACE_LOOKS = 8, /* those with a holder that is under way among them */
+	/* the same with those whose holder, a frame of several slots, is under way */
+	PLACE_LOOKS = 8,
 };
 
 KPN_NOINLINE bool kpn_make_room(struct kpn_pacer *pacer, u64 seq)
@@ -66,12 +67,13 @@ bool kpn_place_later(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 from,
 		     const struct kpn_placement *placement)
 {
 	struct kpn_placement later;
+	u32 most = pacer->span_slots_max > 1 ? PLACE_LOOKS : PLACE_TRIES;
 	u32 tries = 0;
 	u32 looks;
 
 	if (KPN_UNLIKELY(frame->slots > 1) && from < kpn_first_for(pacer, frame, placement))
 		from = kpn_first_for(pacer, frame, placement);
-	for (looks = 0; looks < PLACE_LOOKS && tries < PLACE_TRIES; looks++) {
+	for (looks = 0; looks < most && tries < PLACE_TRIES; looks++) {
 		u64 seq = kpn_find_for(pacer, frame, from, to, true);
 
 		if (seq >= to)

@@ -92,7 +92,7 @@ struct row {
 	u32 wanted;
 };
 
-/* Whether @window, @span slots from @seq on, completes the row; it begins anew where it must. */
+/* Append @window, @span slots from @seq on; a gap resets the row. Return: whether it is complete. */
 static bool extend_row(struct row *row, u64 seq, u64 window, u32 span)
 {
 	u32 bit = 0;

@@ -125,14 +125,16 @@ struct kpn_nic_caps {
  *	@data_bytes of its frame buffer (and an FCS kept there) and write them back. With
  *	@data_bytes 0 the buffer stays as it is. The slot may be one already: then only bytes are
  *	zeroed
- * @set_length: change the length of a slot, placeholder or real, but no fragment, by ONE store; an FCS kept in the
+ * @set_length: change the length of a slot, placeholder or real, but no fragment, by ONE store; an
+ *	FCS kept in the
  *	buffer is moved and computed anew before it, written back, ordered before the store
  * @rearm: hand @count descriptors from @first_idx (wrapping) to the NIC again, as they were last
  *	described; only without desc_persistent. A NIC that overwrites length or address on
  *	write-back needs a copy of them (the re-arm shadow), from which this call restores them.
  *	Takes effect at the next doorbell. A backend that hands frames to another driver's transmit
  *	function prepares them here and sends them at the doorbell, @count at once
- * @doorbell: everything before @tail_idx, which is never within a frame, may be sent; all earlier stores to memory are ordered
+ * @doorbell: everything before @tail_idx, which is never within a frame, may be sent; all earlier
+ *	stores to memory are ordered
  *	before
  *	it. The only call that writes a NIC register. @tail_seq is the same position as a sequence
  *	number

@@ -14,7 +14,7 @@
 #ifndef KPN_SPAN_H
 #define KPN_SPAN_H
 
-#include "kpn_platform.h"
+#include "keepon/wire.h"
 
 enum { KPN_SPAN_SLOTS_MAX = 128 };
 
@@ -69,7 +69,7 @@ struct kpn_span kpn_span_of(const struct kpn_span_rule *rule, u32 frame_bytes);
 static inline u32 kpn_span_fragment(const struct kpn_span *span, u32 i, u32 *from)
 {
 	u32 before = i * span->fragment_bytes;
-	u32 data_end = span->frame_bytes - 4;
+	u32 data_end = span->frame_bytes - KPN_FCS_BYTES;
 	u32 end = before + span->fragment_bytes;
 
 	if (i + 1 == span->fragments) {
