@@ -171,7 +171,7 @@ nb::dict PacerConfig(const KeeponTransmitter &keepon)
 	dict["depth_slots"] = config.depth_slots;
 	dict["trim_down_bytes"] = config.trim_down_bytes;
 	dict["trim_up_bytes"] = config.trim_up_bytes;
-	dict["frame_bytes_max"] = keepon.LongestFrameBytes();
+	dict["frame_bytes_max"] = keepon.FrameBytesMax();
 	dict["prebuffer_frames"] = config.prebuffer_frames;
 	dict["tolerance_ns"] = config.tolerance_ns;
 	dict["drift_ppb_max"] = config.drift_ppb_max;

@@ -545,11 +545,12 @@ kpn_state KeeponTransmitter::State()
 	return kpn_pacer_state(pacer_, Ops::CpuNs(this));
 }
 
-/// Where trims are anywhere a slot may have to be a shorter one.
+/// Where trims are anywhere a slot may have to be a shorter one; longer frames take several.
 std::uint32_t KeeponTransmitter::FrameBytesMax() const
 {
 	const bool trims = config_.mode != KPN_MODE_PAPER && config_.trim == KPN_TRIM_ANY;
-	return config_.slot_bytes - (trims ? config_.trim_down_bytes : 0);
+	return std::max(config_.frame_bytes_max,
+			config_.slot_bytes - (trims ? config_.trim_down_bytes : 0));
 }
 
 std::int64_t KeeponTransmitter::OfPolls(std::int64_t (Latency::*count)() const) const

@@ -243,14 +243,23 @@ def test_wrong_synchronisation_is_named_and_changes_nothing(spec, words):
 
 
 def test_slots_too_short_for_ptp_are_refused():
-    sim = _sim.Simulation(1)
-    a = sim.add_station("a", {"driver": "keepon", "sync": "ptp", "keepon": {"slot_bytes": 100}})
-    c = sim.add_station("c", {"driver": "launchtime", "sync": "ptp"})
-    sim.add_link(a, c, GIGABIT, 50)
+    def linked(**keepon):
+        sim = _sim.Simulation(1)
+        spec = {"driver": "keepon", "sync": "ptp", "keepon": {"slot_bytes": 100, **keepon}}
+        a, c = sim.add_station("a", spec), sim.add_station("c", {"sync": "ptp"})
+        sim.add_link(a, c, GIGABIT, 50)
+        return sim, a, c
+
+    sim, _, c = linked()
     with pytest.raises(
         ValueError, match=r"keepon\.slot_bytes = 100 leaves 84 bytes .* PTP needs 94"
     ):
         sim.set_sync({"domains": [(0, c)]})
+    # but for those of which a message takes several
+    sim, a, c = linked(frame_bytes_max=101)
+    sim.set_sync({"domains": [(0, a)]})
+    sim.run(SECOND)
+    assert sim.clock(c)["domains"][0]["received"] >= 7
 
 
 def test_a_clock_to_be_set_by_ptp_needs_somebody_who_sets_it():

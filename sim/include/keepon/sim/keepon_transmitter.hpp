@@ -51,6 +51,7 @@ public:
 	bool SetStartOffset(std::int64_t offset_ns) override;
 	void StepClock(std::int64_t delta_ns) override { StepPhc(delta_ns); }
 	PolledDriver *Polled() override { return this; }
+	/// Of all classes together, as the configuration says; of one it may be less.
 	std::uint32_t FrameBytesMax() const override;
 	std::int64_t OfPolls(std::int64_t (Latency::*count)() const) const override;
 	std::int64_t Placeholders() const override;
@@ -65,11 +66,6 @@ public:
 	kpn_state State();
 	kpn_bounds Bounds(std::uint32_t rate_ppb, std::uint32_t rate_change_ppb) const;
 	const Latency &PollLatency() const { return poll_latency_; }
-	/// Of all classes together, as the configuration says; of one it may be less.
-	std::uint32_t LongestFrameBytes() const
-	{
-		return std::max(config_.frame_bytes_max, FrameBytesMax());
-	}
 	std::uint32_t LeadSlots() const { return kpn_pacer_lead_slots(pacer_); }
 	const kpn_config &Config() const { return config_; }
 	std::uint64_t SlotPs() const { return slot_ps_; }
