@@ -10,8 +10,8 @@ from keepon.model.scenario import Scenario
 from keepon.model.topology import Topology
 from keepon.model.wire import wire_time_ps
 from keepon.planner import stations
+from keepon.planner.parameters.needs import Needs
 from keepon.planner.parameters.polls import Posting
-from keepon.planner.parameters.posting import Needs
 from keepon.planner.stations import StationPlan
 from keepon.targets import runs
 

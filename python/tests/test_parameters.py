@@ -243,7 +243,7 @@ def test_an_offset_by_hand_and_allowed_jitter_are_taken_as_they_are() -> None:
 
 
 def test_best_effort_and_ptp_keep_their_share() -> None:
-    share = isolation.best_effort_share([(100_000_000, 1250), (100_000_000, 625)], 10_000_000)
+    share = isolation.best_effort_share([(100_000_000, 1250, 1), (100_000_000, 625, 1)], 10_000_000)
     assert share == Fraction(1, 10) + Fraction(1, 5)
     assert isolation.reserve_slots(share, False, 100) == 30
     assert isolation.reserve_slots(Fraction(0), True, 100) == 1

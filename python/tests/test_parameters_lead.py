@@ -117,7 +117,7 @@ def test_with_the_lead_time_no_frame_is_late_and_below_it_every_one(
     assert set(verdicts(asked, rate_bps, lead_ns, seed, nic, ppm)) == {"on_time"}
     # What lies between is what a reading leaves open, which more readings narrow; in paper mode the
     # phase as well.
-    slots = lead.lead_slots(batch, locked, nic) - 1
+    slots = lead.lead_slots(asked, nic) - 1
     below_ns = (
         slots * asked.slot_ps // 1000 + preamble_time_ps(rate_bps) // 1000 - TRIM_BYTES * 80 - 1
     )
@@ -185,7 +185,7 @@ def test_in_paper_mode_the_lead_is_a_batch_and_in_ours_what_is_fetched(batch: in
     paper = lead.lead_time_ns(posting(GIGABIT, 1230, batch, batch, False), GIGABIT)
     # A batch less the slot in progress, a slot of phase, and the slot that one reading leaves open.
     assert (batch + 1) * slot_ns < paper < (batch + 1) * slot_ns + 3_000
-    assert lead.lead_slots(batch, True) == 3
+    assert lead.lead_slots(posting(GIGABIT, 1230, batch, 200, True)) == 3
     assert (
         lead.lead_time_ns(posting(GIGABIT, 1230, batch, 200, True), GIGABIT, 8)
         < 3 * slot_ns + 3 * 1_000

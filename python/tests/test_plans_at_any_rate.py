@@ -75,9 +75,12 @@ def test_a_load_longer_than_a_trimmed_slot_is_named() -> None:
     load = '[[load]]\nid = "l"\ntalker = "a"\nlistener = "b"\nrate_bps = 1_000_000\n'
     for mbps in RATES_MBPS:
         for streams in (False, True):
-            said = outcome(network(mbps, streams, "", "", load, 1_000_000, 100))
+            one_slot = "frame_bytes_max = 0"
+            said = outcome(network(mbps, streams, one_slot, "", load, 1_000_000, 100))
             assert 'key `load[0].frame_bytes` (load "l") = 1518: must be at most 1506' in said
-            assert "has 1514 bytes and trims take 8" in said
+            assert "has 1514 bytes, trims take 8, and its frame_bytes_max is 0; choose" in said
+            several = outcome(network(mbps, streams, "", "", load, 1_000_000, 100))
+            assert "frame_bytes`" not in several
 
 
 def test_a_nic_that_fetches_too_slowly_is_named() -> None:
@@ -111,5 +114,6 @@ def test_slots_that_the_plan_chooses_can_be_made_longer() -> None:
     """Trims of 8 bytes either way leave 1506 of 1522; the simulator refused slots above 1514."""
     load = '[[load]]\nid = "l"\ntalker = "a"\nlistener = "b"\nrate_bps = 1_000_000\n'
     for frame_bytes, said in ((1506, "feasible"), (1507, "must be at most 1506")):
-        text = network(1000, False, "", "", f"{load}frame_bytes = {frame_bytes}\n", 1_000_000, 100)
+        load_of = f"{load}frame_bytes = {frame_bytes}\n"
+        text = network(1000, False, "frame_bytes_max = 0", "", load_of, 1_000_000, 100)
         assert said in outcome(text)

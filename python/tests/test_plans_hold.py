@@ -121,7 +121,9 @@ def test_an_earliest_instant_or_a_padding_that_is_not_the_scenarios_is_rejected(
 
 
 def test_200_byte_slots_are_planned_in_paper_mode_only() -> None:
-    options = 'driver = "under-test"\nkeepon = {{ slot_bytes = 200, mode = "{}" }}'
+    options = (
+        'driver = "under-test"\nkeepon = {{ slot_bytes = 200, mode = "{}", frame_bytes_max = 0 }}'
+    )
     paper = small(**{'driver = "under-test"': options.format("paper")})
     plan = verify(paper, make_plan(paper))
     assert plan["stations"]["a"]["slot_time_ps"] == 1_760_000
@@ -166,14 +168,21 @@ def test_periods_no_slot_time_divides_are_refused() -> None:
 
 @pytest.mark.parametrize("helps", [r"frames of at most (\d+) bytes", r"period_ns = (\d+), or slot"])
 def test_what_is_said_of_periods_that_no_slot_time_divides_helps(helps: str) -> None:
-    """1300 bytes each 1 ms: 12500 ns divide it, and are longer than a slot, in half bytes."""
-    long = {"frame_bytes = 200": "frame_bytes = 1300"}
+    """1300 bytes each 1 ms: 12500 ns divide it, and are longer than a slot, in half bytes. So where
+    no frame may take several slots.
+    """
+    long = {
+        "frame_bytes = 200": "frame_bytes = 1300",
+        'driver = "under-test"': 'driver = "under-test"\nkeepon = { frame_bytes_max = 0 }',
+    }
     with pytest.raises(
         ConfigError, match=r"of those from 10624 to 12272 ns, in steps of a"
     ) as told:
         make_plan(small(**long))
     value = re.findall(helps, str(told.value))[0]
-    changed = {"= 200": f"= {value}"} if "bytes" in helps else {**long, "1_000_000": value}
+    changed = {**long, "frame_bytes = 200": f"frame_bytes = {value}"}
+    if "bytes" not in helps:
+        changed = {**long, "1_000_000": value}
     assert make_plan(small(**changed))["status"] == "feasible"
 
 

@@ -198,18 +198,18 @@ def test_stated_slots_that_hold_no_message_of_ptp_are_refused(mode: str, least: 
     )
     short = text.replace(
         'driver = "keepon"', f'driver = "keepon"\nkeepon = {{ slot_bytes = {least - 1} }}'
-    )
+    ).replace("1_000_000", str((least - 1 + 20) * 8 * 1000))
     with pytest.raises(
         ConfigError,
         match=(
             rf"`station\[0\].keepon.slot_bytes` .* = {least - 1}: must be between {least} and 1522"
         ),
     ):
-        make_plan(
-            loading.parse(
-                short.replace("1_000_000", str((least - 1 + 20) * 8 * 1000)), "ptpslot.toml"
-            )
-        )
+        make_plan(loading.parse(short.replace(" }", ", frame_bytes_max = 0 }"), "ptpslot.toml"))
+    scenario = loading.parse(short, "ptpslot.toml")
+    plan = verify(scenario, make_plan(scenario))
+    assert plan["stations"]["a"]["frame_bytes_max"] >= least - 8
+    assert trial(scenario, plan)["unsent"] == {}
 
 
 # -- the first frame

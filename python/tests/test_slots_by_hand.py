@@ -49,7 +49,7 @@ def test_a_frame_longer_than_its_slot_is_refused_by_the_planner_itself() -> None
     with pytest.raises(
         ConfigError, match=r"`stream\[0\].frame_bytes` .* = 200: must be at most 97,"
     ):
-        make_plan(by_hand(slot_bytes=105))
+        make_plan(by_hand(slot_bytes=105, frame_bytes_max=0))
 
 
 @pytest.mark.parametrize(

@@ -53,12 +53,15 @@ class Machine(Guest):
         return station in self.talkers
 
     def mtu(self, station: Station) -> int | None:
-        """The MTU a keepon device comes up with: slots carry no more. None: not a keepon device."""
+        """The MTU that slots of a keepon device carry, one a frame or several as planned. None: not
+        a keepon device.
+        """
         planned = self.plan["stations"][station.name]
         if "slot_bytes" not in planned or self.driver(station.name) != "keepon":
             return None
         trimmed = planned["mode"] != "paper" and station.keepon.trim == "any"
         longest = planned["slot_bytes"] - (station.keepon.trim_down_bytes if trimmed else 0)
+        longest = max(longest, planned.get("frame_bytes_max", 0))
         return longest - HEADER_BYTES - FCS_BYTES - TAG_BYTES
 
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from keepon.model.hosts import host_of
-from keepon.model.plan import LoadKind, Plan
+from keepon.model.plan import LoadKind, Plan, PlannedStation
 from keepon.model.result import RunResult, Takes
 from keepon.model.scenario import Load, Scenario
+from keepon.model.spans import planned_spans
 from keepon.model.topology import Port, Topology
 from keepon.model.wire import ceil_ns, wire_time_ps
 
@@ -24,15 +25,22 @@ class Busy(NamedTuple):
     kind: LoadKind
 
 
-def takes(scenario: Scenario, port: Port, load: Load, driver: str, slot_bytes: int) -> Takes:
+def takes(
+    scenario: Scenario, port: Port, load: Load, driver: str, planned: PlannedStation
+) -> Takes:
     """How much of a load, at most, a station takes by a port if nothing else leaves there.
 
     Args:
         driver: of the station.
-        slot_bytes: length of its slots; 0: it has none.
+        planned: what the plan has of the port.
     """
-    stage = host_of(scenario.station_named(port.station).host, driver, 0.0)[0]["driver"]
-    wire_ns = ceil_ns(wire_time_ps(max(load.frame_bytes, slot_bytes), port.wire.rate_bps))
+    station = scenario.station_named(port.station)
+    stage = host_of(station.host, driver, 0.0)[0]["driver"]
+    wire_ps = wire_time_ps(load.frame_bytes, port.wire.rate_bps)
+    if driver == "keepon" and "slot_time_ps" in planned:
+        slots = planned_spans(station, planned).of(load.frame_bytes).slots
+        wire_ps = slots * planned["slot_time_ps"]
+    wire_ns = ceil_ns(wire_ps)
     # So long does one frame keep the driver, or the wire, from the next.
     frame_ns = max(round(stage.mean_ns), wire_ns)
     rate_bps = load.frame_bytes * 8 * 10**9 // frame_ns
@@ -56,9 +64,7 @@ def busy_with(scenario: Scenario, plan: Plan, document: RunResult, port: str) ->
     for index, load in topology.loads[port]:
         flow: Any = document["loads"][load.id]
         is_own = load is scenario.load[index]
-        most = takes(
-            scenario, topology.ports[port], load, planned["driver"], planned.get("slot_bytes", 0)
-        )
+        most = takes(scenario, topology.ports[port], load, planned["driver"], planned)
         behind = (
             f'behind {"" if is_own else "ACKs of "}{load.kind} load "{load.id}", of which'
             f" {told(most)}"

@@ -46,6 +46,8 @@ class PlannedClass(TypedDict):
     """what becomes of a frame that is late"""
     round: Literal["up", "floor"]
     """which slot a txtime between two slots means"""
+    frame_bytes_max: NotRequired[NotNegative]
+    """longest frame that its rows of slots carry, FCS included; where frames take several slots"""
 
 
 @with_config(CLOSED)
@@ -115,6 +117,8 @@ class PlannedStation(TypedDict):
     """slots on the grid of network time, or running free"""
     slot_bytes: NotRequired[FrameBytes]
     """length of a slot's frame, FCS included"""
+    frame_bytes_max: NotRequired[FrameBytes]
+    """longest frame, FCS included, of those that take several slots; absent if none does"""
     slot_time_ps: NotRequired[AtLeastOne]
     """length of a slot, preamble and gap included"""
     preamble_ps: NotRequired[AtLeastOne]
@@ -245,6 +249,8 @@ class PlannedStream(TypedDict):
     """how late"""
     frame_bytes_on_wire: WireFrameBytes
     """length with padding, FCS included"""
+    frame_slots: NotRequired[Annotated[int, Field(ge=2, le=128)]]
+    """slots in a row that a frame takes; absent if it is one"""
     padding_ps: NotRequired[NotNegative]
     """by how much earlier a frame can come if its driver does not pad it to the slot, at most;
     absent in plans of earlier versions"""

@@ -145,8 +145,8 @@ class Load(Table):
     """Bits a second of the frames with FCS, preamble and gap not counted. Not used for "tcp", and
     by the simulator not for "saturate"."""
     frame_bytes: Annotated[int, Whole(64, 9018)] = 1518
-    """Length with FCS; slots that the plan chooses hold it, and from or to a station with driver
-    keepon it is 1522 at most. With "tcp" in the simulator above 70, a
+    """Length with FCS; of slots that the plan chooses one holds it, or several in a row, and from
+    or to a station with driver keepon it is 1522 at most. With "tcp" in the simulator above 70, a
     segment's headers; in targets vm and host TCP chooses."""
     start_ns: Annotated[int, Whole(0, 1_000_000_000_000)] = START_NS
     """When it begins, in ns from the start of the run. Target sim only."""

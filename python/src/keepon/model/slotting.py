@@ -9,8 +9,9 @@ import math
 from typing import Any
 
 from keepon.model.scenario import Scenario, Stream
+from keepon.model.spans import spans_of
 from keepon.model.topology import Topology
-from keepon.model.wire import PS_PER_NS, wire_time_ps
+from keepon.model.wire import FRAME_BYTES_MAX, PS_PER_NS, wire_time_ps
 
 
 def misfit(scenario: Scenario, index: int) -> tuple[str, Any, str] | None:
@@ -28,16 +29,20 @@ def misfit(scenario: Scenario, index: int) -> tuple[str, Any, str] | None:
     slot_bytes = int(options.slot_bytes)
     owner = f' (stream "{stream.id}")'
     locked = options.mode == "phase-locked"
-    largest = (
-        slot_bytes - options.trim_down_bytes if locked and options.trim == "any" else slot_bytes
-    )
+    stated = options.frame_bytes_max
+    spans = spans_of(station, slot_bytes, FRAME_BYTES_MAX if stated == "auto" else int(stated))
+    largest = max(spans.single_bytes, spans.frame_bytes_max)
     if stream.frame_bytes > largest:
+        holds = f'what a slot of {slot_bytes} bytes of station "{station.name}" holds'
+        if spans.frame_bytes_max:
+            holds = f'station.keepon.frame_bytes_max of station "{station.name}"'
+        enlarged = "slot_bytes" if stated == "auto" else "frame_bytes_max"
         return (
             f"stream[{index}].frame_bytes{owner}",
             stream.frame_bytes,
             (
-                f"must be at most {largest}, what a slot of {slot_bytes} bytes of station"
-                f' "{station.name}" holds; enlarge station.keepon.slot_bytes or set it to "auto"'
+                f"must be at most {largest}, {holds}; enlarge station.keepon.{enlarged} or set it"
+                ' to "auto"'
             ),
         )
     rate_bps = _rate_bps(scenario, stream) if locked else None

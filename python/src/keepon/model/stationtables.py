@@ -81,6 +81,9 @@ class NicOptions(Table):
     """Frames beyond the one on the wire that it may have fetched already (driver keepon)."""
     fetch_ns: Annotated[int, Whole(1, 1_000_000)] = 800
     """Time in ns from its decision to fetch a frame to having it (all drivers)."""
+    fragments_max: Annotated[int, Whole(1, 128)] = 1
+    """Buffers that a frame longer than a slot may have; 1: it is sent from one, the slots behind it
+    shorter (driver keepon)."""
     restart_ns: Annotated[int, Whole(1, 1_000_000)] = 2_000
     """Time in ns from a doorbell on an idle wire to the first bit (driver keepon)."""
     index_read_ns: Annotated[int, Whole(0, 100_000)] = 800
@@ -133,7 +136,13 @@ class KeeponOptions(Table):
     slot_bytes: Annotated[int | Auto, Whole(64, 1522, words=("auto",))] = "auto"
     """Bytes of a slot with FCS. In mode "phase-locked" its time, with 20 bytes of preamble and gap,
     must divide the periods of the station's streams. "auto": the shortest that holds all frames
-    and PTP's and can have a partition."""
+    and PTP's and can have a partition; where there is none, one of which frames take several in a
+    row, as little of the wire as can be."""
+    frame_bytes_max: Annotated[int | Auto, Whole(0, 1522, words=("auto",))] = "auto"
+    """Longest frame with FCS: what is longer than a slot takes several in a row (docs/model.md); 0,
+    or no more than a slot: none does. "auto": the longest that the station sends by the port, of
+    streams, loads and PTP. None in mode "paper", and where a station with `clock = "dual"` counts
+    the slots."""
     ring_slots: Annotated[int | Auto, Whole(8, 4096, words=("auto",))] = "auto"
     """Descriptors of the ring. "auto": a power of two from 32 to 1024 that holds 1.25 times the
     greatest `advance_ns`; 32 in mode "paper"."""

@@ -6,7 +6,8 @@ from __future__ import annotations
 import math
 
 from keepon.model.plan import Plan
-from keepon.model.scenario import Scenario, Station
+from keepon.model.scenario import Load, Scenario, Station
+from keepon.model.spans import planned_spans
 from keepon.model.topology import Port, Topology
 from keepon.model.wire import OVERHEAD_BYTES, PS_PER_NS
 
@@ -22,16 +23,18 @@ def talk_start_ns(scenario: Scenario, plan: Plan) -> int:
     and drivers that trim slots have the time that those need onto the grid.
     """
     settled_ns = round(scenario.warmup_s * 1e9) // 2 if scenario.sync.by_ptp else 0
+    topology = Topology(scenario)
     locked_ns = [
-        _lock_ns(scenario.station_named(port.station), port, plan)
-        for port in Topology(scenario).ports.values()
+        _lock_ns(scenario.station_named(port.station), port, plan, topology.loads[port.name])
+        for port in topology.ports.values()
     ]
     return max(START_NS, settled_ns, *locked_ns, *(stream.advance_ns for stream in scenario.stream))
 
 
-def _lock_ns(station: Station, port: Port, plan: Plan) -> int:
+def _lock_ns(station: Station, port: Port, plan: Plan, loads: list[tuple[int, Load]]) -> int:
     """Until slots are on the grid, at most: what is posted, and then half a slot by trims, less
-    what the crystal undoes of them (docs/model.md). 0: no slot is trimmed.
+    what the crystal undoes of them (docs/model.md). Loads of several slots a frame leave one short
+    trim to each. 0: no slot is trimmed.
     """
     planned = plan["stations"].get(port.name)
     if planned is None or planned.get("mode") != "phase-locked":
@@ -40,8 +43,11 @@ def _lock_ns(station: Station, port: Port, plan: Plan) -> int:
     apart = -(-planned["partition_slots"] // max(1, planned["headroom"]["trim_slots"]))
     trimmed = station.keepon
     ways = [count for count in (trimmed.trim_down_bytes, trimmed.trim_up_bytes) if count]
+    least_bytes, spans = 1.0, planned_spans(station, planned)
+    if spans.keep_bytes and any(spans.of(load.frame_bytes).slots > 1 for _, load in loads):
+        apart, ways, least_bytes = spans.slots_max, [spans.keep_bytes] * len(ways), 0.1
     undone_bytes = abs(station.clock_ppm) * 1e-6 * slot_bytes * apart
-    trims = math.ceil(slot_bytes / len(ways) / max(1, min(ways) - undone_bytes))
+    trims = math.ceil(slot_bytes / len(ways) / max(least_bytes, min(ways) - undone_bytes))
     return (planned["depth_slots"] + trims * apart) * slot_ps // PS_PER_NS
 
 

@@ -10,6 +10,8 @@ GAP_BYTES = 12
 OVERHEAD_BYTES = PREAMBLE_BYTES + GAP_BYTES
 FRAME_BYTES_MIN = 64
 FRAME_BYTES_MAX = 1522
+TAGGED_HEADER_BYTES = 22
+"""Of a frame, what is no payload of its MTU: addresses, tag, type and FCS."""
 JUMBO_BYTES_MAX = 9018
 """Of ordinary cards and switches: an MTU of 9000 bytes, header and FCS."""
 TAPRIO_BYTES_MIN = 60

@@ -10,7 +10,6 @@ plan.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -19,13 +18,11 @@ from keepon.model import launchtime
 from keepon.model.plan import Headroom, Reason
 from keepon.model.scenario import DriverName, Scenario, Station, Stream
 from keepon.model.slotting import misfit
+from keepon.model.spans import Spans
 from keepon.model.topology import Port, Topology, Wire
 from keepon.model.wire import (
-    FRAME_BYTES_MAX,
-    FRAME_BYTES_MIN,
     OVERHEAD_BYTES,
     PS_PER_NS,
-    PTP_MESSAGE_BYTES,
     byte_time_ps,
     preamble_time_ps,
     wire_time_ps,
@@ -36,13 +33,13 @@ from keepon.planner.parameters import (
     polls,
     posting,
     rationale,
-    slots,
+    sizes,
     synchronisation,
     trims,
 )
 from keepon.planner.parameters.hardware import host_for
+from keepon.planner.parameters.needs import Choice, Needs
 from keepon.planner.parameters.partitions import Chosen
-from keepon.planner.parameters.posting import Choice, Needs
 
 LAUNCH_QUANTUM_PS = 32_000
 """i210: the comparator ignores the lower five bits of the nanoseconds (keepon.granularity)."""
@@ -112,156 +109,39 @@ class StationPlan:
         """How a txtime off the grid is placed: "up" or "floor"."""
         return next((entry.round for entry in self.station.keepon.classes if entry.tc == tc), "up")
 
+    @property
+    def spans(self) -> Spans | None:
+        """What frames take of the slots; None where nothing is slotted."""
+        return None if self.choice is None else self.choice.spans
+
+    def slots_of(self, stream: Stream) -> int:
+        """Slots in a row that a frame of a slotted station takes."""
+        return 1 if self.spans is None else self.spans.of(stream.frame_bytes).slots
+
     def planned_frame_bytes(self, stream: Stream) -> int:
-        """Length on the wire: keepon pads to the slot."""
-        return self.slot_bytes if self.is_slotted else stream.frame_bytes
+        """Length on the wire: keepon pads to the slot, or to the last of several."""
+        return (
+            stream.frame_bytes
+            if self.spans is None
+            else self.spans.of(stream.frame_bytes).frame_bytes
+        )
+
+    def longest_on_wire(self, frame_bytes: int) -> int:
+        """Longest on the wire of all frames up to this length."""
+        return frame_bytes if self.spans is None else self.spans.longest_on_wire(frame_bytes)
+
+    def taken_ps(self, stream: Stream) -> int:
+        """For how long a frame has the wire of its talker: its slots, or itself with preamble and
+        gap.
+        """
+        if self.spans is None:
+            return wire_time_ps(stream.frame_bytes, self.wire.rate_bps)
+        return self.slots_of(stream) * self.slot_ps
 
 
 def planned_driver(station: Station) -> DriverName:
     """Driver the plan assumes."""
     return "keepon" if station.driver == "under-test" else station.driver
-
-
-def _slot_sizes(needs: Needs) -> list[int]:
-    """Slot sizes to try, in order.
-
-    Raises:
-        ConfigError: no slot time fits the periods.
-    """
-    options = needs.station.keepon
-    if options.slot_bytes != "auto":
-        return [int(options.slot_bytes)]
-    streams = [stream for _, stream in needs.streams]
-    loads = [load.frame_bytes for _, load in needs.loads]
-    ptp = [PTP_MESSAGE_BYTES[needs.scenario.sync.mode]] if needs.scenario.sync.by_ptp else []
-    largest = max([stream.frame_bytes for stream in streams] + loads + ptp, default=FRAME_BYTES_MIN)
-    if needs.paper:
-        return [max(largest, posting.least_slot_bytes(needs))]
-    least = largest + (options.trim_down_bytes if options.trim == "any" else 0)
-    # Whichever slots are trimmed, what is left of one is a frame.
-    shortest = FRAME_BYTES_MIN + options.trim_down_bytes
-    least = max(least, shortest, posting.least_slot_bytes(needs))
-    if least > _longest_slot_bytes(needs):
-        raise _no_slot_long_enough(needs, largest)
-    common_ps = math.gcd(*(stream.period_ns * PS_PER_NS for stream in streams))
-    found = slots.candidates(common_ps, least, needs.rate_bps, _longest_slot_bytes(needs))
-    if not found:
-        raise _no_slot_time(needs, least)
-    return found if streams else found[:1]
-
-
-def _longest_slot_bytes(needs: Needs) -> int:
-    """Made longer by a trim it is a frame still."""
-    return FRAME_BYTES_MAX - (0 if needs.paper else needs.station.keepon.trim_up_bytes)
-
-
-def _check_trims(needs: Needs, slot_bytes: int) -> None:
-    """Refuse slots that are no frame any more when trims have made them shorter or longer."""
-    options, longest = needs.station.keepon, _longest_slot_bytes(needs)
-    shortest = FRAME_BYTES_MIN + (0 if needs.paper else options.trim_down_bytes)
-    if not shortest <= slot_bytes <= longest:
-        raise needs.wrong(
-            "slot_bytes",
-            slot_bytes,
-            f"must be between {shortest} and {longest}, as trims make slots up to"
-            f" {options.trim_down_bytes} bytes shorter and {options.trim_up_bytes} longer, and a"
-            f" frame has {FRAME_BYTES_MIN} to {FRAME_BYTES_MAX}; choose another length, fewer"
-            ' trim_down_bytes or trim_up_bytes, or mode "paper"',
-        )
-
-
-def _check_messages(needs: Needs, slot_bytes: int) -> None:
-    """Refuse slots that hold no message of PTP where PTP sets the clocks."""
-    options, sync = needs.station.keepon, needs.scenario.sync
-    if not sync.by_ptp:
-        return
-    trimmed_bytes = options.trim_down_bytes if not needs.paper and options.trim == "any" else 0
-    least_bytes = PTP_MESSAGE_BYTES[sync.mode] + trimmed_bytes
-    if slot_bytes < least_bytes:
-        raise needs.wrong(
-            "slot_bytes",
-            slot_bytes,
-            f"must be between {least_bytes} and 1522, as the station sends messages of PTP of"
-            " up to "
-            f"{PTP_MESSAGE_BYTES[sync.mode]} bytes, and trims take {trimmed_bytes}; choose a longer"
-            ' slot or "auto"',
-        )
-
-
-def _no_slot_long_enough(needs: Needs, largest: int) -> ConfigError:
-    """Whatever the periods: what the longest slot must be shortened by leaves too little of it."""
-    name, options = needs.name, needs.station.keepon
-    longest = _longest_slot_bytes(needs)
-    room = longest - (options.trim_down_bytes if options.trim == "any" else 0)
-    if largest <= room:
-        return ConfigError(
-            f'key `station[{needs.index}].nic.fetch_ns` (station "{name}") ='
-            f" {needs.nic.fetch_ns}: must be less at {needs.rate_bps} bits a second, as no slot is"
-            f" longer than {longest} bytes and the NIC would fetch frames more slowly than"
-            " they leave; choose a lower rate_bps of its link or more nic.prefetch_slots"
-        )
-    if largest > max((stream.frame_bytes for _, stream in needs.streams), default=0):
-        index, load = max(needs.loads, key=lambda entry: entry[1].frame_bytes)
-        key = f'load[{index}].frame_bytes` (load "{load.id}")'
-    else:
-        index, stream = max(needs.streams, key=lambda entry: entry[1].frame_bytes)
-        key = f'stream[{index}].frame_bytes` (stream "{stream.id}")'
-    return ConfigError(
-        f"key `{key} = {largest}: must be at most {room}, as the longest slot of station"
-        f' "{name}" has {longest} bytes and trims take {longest - room}; choose shorter frames,'
-        ' fewer keepon.trim_down_bytes or keepon.trim_up_bytes, keepon.trim "reserved" or mode'
-        ' "paper"'
-    )
-
-
-def _no_slot_time(needs: Needs, least_bytes: int) -> ConfigError:
-    """The first stream with which no slot time divides all periods of its station, and what would
-    fit.
-    """
-    longest, common_ps, before_ps = _longest_slot_bytes(needs), 0, 0
-    for index, stream in needs.streams:
-        before_ps, common_ps = common_ps, math.gcd(common_ps, stream.period_ns * PS_PER_NS)
-        if not slots.candidates(common_ps, least_bytes, needs.rate_bps, longest):
-            fitting = _fitting(needs, least_bytes, before_ps, stream)
-            byte_ns = byte_time_ps(needs.rate_bps) / PS_PER_NS
-            return ConfigError(
-                f'key `stream[{index}].period_ns` (stream "{stream.id}") = {stream.period_ns}: must'
-                f' be a multiple of a slot time that divides all periods of station "{needs.name}"'
-                f" (common divisor {common_ps // PS_PER_NS} ns), and of those from"
-                f" {(least_bytes + OVERHEAD_BYTES) * byte_ns:.15g} to"
-                f" {(longest + OVERHEAD_BYTES) * byte_ns:.15g} ns, in steps of a byte's"
-                f" {byte_ns:.15g} ns, none does; choose {', '.join([*fitting, ''])}or slot_bytes"
-                ' and mode "paper"'
-            )
-    raise AssertionError("some slot time fits")
-
-
-def _fitting(needs: Needs, least_bytes: int, before_ps: int, stream: Stream) -> list[str]:
-    """Shorter frames, or another period of a stream, for which there is a slot.
-
-    Args:
-        least_bytes: of a slot that holds the frames.
-        before_ps: greatest common divisor of the periods of the streams before.
-    """
-    options, rate_bps, longest = needs.station.keepon, needs.rate_bps, _longest_slot_bytes(needs)
-    trimmed_bytes = options.trim_down_bytes if options.trim == "any" else 0
-    common_ps = math.gcd(before_ps, stream.period_ns * PS_PER_NS)
-    shorter = slots.candidates(common_ps, FRAME_BYTES_MIN + trimmed_bytes, rate_bps, least_bytes)
-    found = [f"frames of at most {shorter[-1] - trimmed_bytes} bytes"] if shorter else []
-    sizes = slots.candidates(before_ps, least_bytes, rate_bps, longest)
-    nearest_ns = _nearest_period_ns(stream.period_ns, sizes, byte_time_ps(rate_bps))
-    return [*found, f"period_ns = {nearest_ns}"] if nearest_ns else found
-
-
-def _nearest_period_ns(period_ns: int, sizes: list[int], byte_ps: int) -> int | None:
-    """Of the multiples of slot times in whole ns the nearest to a period; None: there is none."""
-    found = [
-        count * time_ps // PS_PER_NS
-        for time_ps in ((size + OVERHEAD_BYTES) * byte_ps for size in sizes)
-        for count in (round(period_ns * PS_PER_NS / time_ps),)
-        if count and count * time_ps % PS_PER_NS == 0
-    ]
-    return min(found, key=lambda other_ns: abs(other_ns - period_ns), default=None)
 
 
 def _granularity_room_ns(
@@ -317,6 +197,15 @@ def _needs(
         budget_ns=scenario.clock_error_ns(station, "keepon") if scenario.sync.by_ptp else None,
         master_ns=master_ns,
         room_ns=_granularity_room_ns(scenario, station, master_ns),
+        counted=_is_counted(scenario, port.peer),
+    )
+
+
+def _is_counted(scenario: Scenario, peer: str) -> bool:
+    """Whether the other end of a link counts slots that it receives."""
+    return any(
+        entry.name == peer and planned_driver(entry) == "keepon" and entry.keepon.clock == "dual"
+        for entry in scenario.station
     )
 
 
@@ -396,22 +285,14 @@ def choose(
     needs = _needs(scenario, station, port, topology, master_ns)
     _check_crystals(needs)
     if station.keepon.slot_bytes != "auto":
-        _check_trims(needs, int(station.keepon.slot_bytes))
-        _check_messages(needs, int(station.keepon.slot_bytes))
+        sizes.check_trims(needs, int(station.keepon.slot_bytes))
         for index, _ in needs.streams:
             if wrong := misfit(scenario, index):
                 path, _, owner = wrong[0].partition(" ")
                 raise ConfigError(f"key `{path}` {owner} = {wrong[1]}: {wrong[2]}")
     partitions.check_best_effort(needs)
-    sizes = _slot_sizes(needs)
-    first = posting.choose(needs, sizes[0])
-    # Before the isolation: a longer slot would need frames still earlier.
-    posting.check_advances(needs, first)
-    chosen = partitions.choose(needs, sizes, first.ring_slots)
-    choice = first
-    if chosen.slot_bytes != first.slot_bytes:
-        choice = posting.choose(needs, chosen.slot_bytes)
-        posting.check_advances(needs, choice)
+    choice, chosen = sizes.choose(needs)
+    sizes.check_lengths(needs, choice.spans)
     posting.check_accuracy(needs, choice)
     return _slotted(needs, port, choice, chosen)
 
@@ -442,8 +323,10 @@ def _slotted(needs: Needs, port: Port, choice: Choice, chosen: Chosen) -> Statio
     clock_ps = scenario.clock_error_ns(station, "keepon") * PS_PER_NS
     slot_ps = choice.posting.slot_ps
     half_quantum_ps = byte_time_ps(wire.rate_bps) // 2 + CLOCK_ROUNDING_PS
-    if not paper and station.keepon.trim == "reserved":
-        half_quantum_ps += trims.drift_between_ps(station.keepon, choice.slot_bytes, slot_ps)
+    if not paper:
+        half_quantum_ps += trims.drift_between_ps(
+            station.keepon, choice.slot_bytes, slot_ps, choice.spans.slots_max
+        )
     return StationPlan(
         station=station, port=port, planned_driver="keepon", mode=station.keepon.mode,
         slot_bytes=choice.slot_bytes, slot_ps=slot_ps, ring_slots=choice.ring_slots,
@@ -473,7 +356,10 @@ def headroom(plan: StationPlan, streams: list[Stream], allowed: list[int]) -> He
         options.trim_down_bytes if plan.mode == "phase-locked" and options.trim == "any" else 0
     )
     used = sum(stream.frame_bytes / stream.period_ns for stream in streams)
-    paid = sum((plan.slot_bytes + OVERHEAD_BYTES) / stream.period_ns for stream in streams)
+    paid = sum(
+        plan.slots_of(stream) * (plan.slot_bytes + OVERHEAD_BYTES) / stream.period_ns
+        for stream in streams
+    )
     document: Headroom = {
         "best_effort_bps": int(payload_bytes * 8 * 10**12 * free_share / plan.slot_ps),
         "payload_efficiency": round(used / paid, 6) if paid else 0.0,

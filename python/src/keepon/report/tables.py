@@ -10,9 +10,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from keepon.model.plan import Plan
+from keepon.model.plan import Plan, PlannedStation
 from keepon.model.reproduction import Cascade, NoPaperRun, PaperRun, Reproduction
 from keepon.model.result import Result
+from keepon.model.wire import TAGGED_HEADER_BYTES
 from keepon.report.grids import Grid
 from keepon.report.origin import clocks as host_clocks
 from keepon.report.origin import instants
@@ -191,6 +192,9 @@ def plan_parts(plan: Plan) -> list[Table]:
         )
     for column in ("best effort Mb/s", "payload share", "poll budget us"):
         stations.add_column(column, justify="right")
+    several = any("frame_bytes_max" in entry for entry in plan["stations"].values())
+    if several:
+        stations.add_column("MTU by class")
     for own, entry in plan["stations"].items():
         name = f"{own} (to {entry['peer']})" if "peer" in entry else own
         if "allowed" not in entry:
@@ -204,6 +208,7 @@ def plan_parts(plan: Plan) -> list[Table]:
             "depth_slots")),
             _slots_by_class(entry["allowed"]), f"{headroom['best_effort_bps'] / 1e6:.1f}",
             f"{headroom['payload_efficiency']:.3f}", f"{headroom['poll_budget_ns'] / 1e3:.15g}",
+            *([_mtu_by_class(entry)] if several else []),
         )  # fmt: skip
     ports = Table(title="gate lists", title_justify="left")
     numbers = ("cycle us", "entries", "shortest ns")
@@ -236,6 +241,16 @@ def plan_parts(plan: Plan) -> list[Table]:
         parts = [known.get(key, 0) for key in names]
         terms.add_row(name, *(f"{part / 1e3:.15g}" for part in (*parts, sum(parts))))
     return [table for table in (stations, ports, terms) if table.row_count]
+
+
+def _mtu_by_class(station: PlannedStation) -> str:
+    """MTU of each class, with room for a tag, where frames take several slots."""
+    longest = {
+        tc: entry["frame_bytes_max"]
+        for tc, entry in station["classes"].items()
+        if entry.get("frame_bytes_max")
+    }
+    return ", ".join(f"{tc}: {count - TAGGED_HEADER_BYTES}" for tc, count in longest.items()) or "-"
 
 
 def _slots_by_class(allowed: list[int]) -> str:

@@ -10,9 +10,13 @@ import math
 from collections import deque
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from keepon.model.plan import Draft, PlannedPort, PlannedStation, PlannedStream
 from keepon.model.scenario import Load, Scenario, Stream
+
+if TYPE_CHECKING:
+    from keepon.planner.checker.runs import Runs
 
 Place = tuple[str, str]
 _BRIDGE_CLOCK_NS = 90
@@ -57,6 +61,7 @@ class Given:
         self.bridges = {bridge.name: bridge for bridge in scenario.bridge}
         self.links: dict[Place, tuple[int, int]] = {}
         self.spans_ps: dict[tuple[str, Place, int], int] = {}
+        self.runs: dict[str, Runs | None] = {}
         self.peers: dict[str, list[str]] = {}
         for link in scenario.link:
             rate_bps = scenario.defaults.rate_bps if link.rate_bps is None else link.rate_bps

@@ -27,13 +27,16 @@ def _of_talkers(given: Given) -> list[Window]:
         entry, releases = given.entry(name), given.releases_ns(name)
         place = given.leaves[name]
         byte_ps = given.links[place][0]
-        slotted = "slot_bytes" in given.planned_at(name)
+        planned = given.planned_at(name)
+        slotted = "slot_bytes" in planned
         low_ps, high_ps = (
             (0, 0) if slotted else (entry["release_early_ps"], entry["release_late_ps"])
         )
         for turn, release_ns in enumerate(releases):
             start_ps = 1000 * release_ns + turn * given.period_ps(name) - 8 * byte_ps
             wire_ps = (entry["frame_bytes_on_wire"] + 20) * byte_ps
+            if slotted:  # all of its slots, whatever of them is frame
+                wire_ps = entry.get("frame_slots", 1) * planned["slot_time_ps"]
             found.append(
                 Window(
                     name, turn, place, start_ps + low_ps, start_ps + high_ps,

@@ -5,11 +5,13 @@ which slot.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 
 from keepon.model.plan import PlannedStation
 from keepon.model.scenario import KeeponOptions, Station, Stream
+from keepon.planner.checker import runs
 from keepon.planner.checker.given import Given, Place
 
 
@@ -58,27 +60,30 @@ def _check_port(given: Given, place: Place, document: PlannedStation) -> list[st
     if len(document["allowed"]) != document["partition_slots"]:
         found.append("the partition has another length than partition_slots")
         return found
-    wanted = {
-        str(entry.tc): {"late": entry.late, "round": entry.round} for entry in options.classes
-    }
-    if document["classes"] != wanted:
+    wanted = {str(entry.tc): (entry.late, entry.round) for entry in options.classes}
+    classes = document["classes"].items()
+    if {tc: (entry["late"], entry["round"]) for tc, entry in classes} != wanted:
         found.append("classes are not those of the scenario")
+    found += runs.check_port(given, place, document)
     locked = options.mode == "phase-locked"
-    trim_bytes = options.trim_down_bytes if locked and options.trim == "any" else 0
     owners: dict[int, str] = {}
     for stream in streams:
         entry = given.entry(stream.id)
-        if entry["frame_bytes_on_wire"] != document["slot_bytes"]:
-            found.append(f"{stream.id} is not padded to the slot")
-        if stream.frame_bytes + trim_bytes > document["slot_bytes"]:
-            found.append(f"{stream.id} does not fit a slot after trimming")
+        own = runs.of_port(given, place)
+        slots, sent_bytes = (0, 0) if own is None else own.fit(stream.frame_bytes)
+        if slots == 0:
+            found.append(f"{stream.id} does not fit its slots after trimming")
+        if entry["frame_bytes_on_wire"] != sent_bytes:
+            found.append(f"{stream.id} is not padded to its slots")
+        if entry.get("frame_slots", 1) != slots:
+            found.append(f"{stream.id} takes {slots} slots")
         if locked:
             releases = given.releases_ns(stream.id)
             for turn, release_ns in enumerate(releases):
                 at_ns = release_ns + turn * stream.period_ns
                 found.extend(
                     _check_ownership(
-                        stream, at_ns, len(releases), document, byte_ps, owners, options
+                        stream, slots, at_ns, len(releases), document, byte_ps, owners, options
                     )
                 )
     return found
@@ -120,6 +125,7 @@ def _check_asked(options: KeeponOptions, document: PlannedStation) -> list[str]:
 
 def _check_ownership(
     stream: Stream,
+    slots: int,
     release_ns: int,
     turns: int,
     document: PlannedStation,
@@ -141,8 +147,8 @@ def _check_ownership(
     found = []
     laps = partition_slots // math.gcd(partition_slots, period_ps // slot_ps)
     rest = sum(1 << entry.tc for entry in options.classes if entry.slots == "rest")
-    for lap in range(laps):
-        index = (start_ps // slot_ps + lap * (period_ps // slot_ps)) % partition_slots
+    for lap, ahead in itertools.product(range(laps), range(slots)):
+        index = (start_ps // slot_ps + lap * (period_ps // slot_ps) + ahead) % partition_slots
         mask = document["allowed"][index]
         if not mask >> stream.tc & 1:
             found.append(f"{stream.id} uses slot {index}, which its class {stream.tc} does not own")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from keepon.planner.checker.given import Given, Place
+from keepon.planner.checker.runs import of_port
 
 _MILLION = 10**6
 
@@ -40,7 +41,9 @@ def trim_bytes(given: Given, leaf: Place, side: int) -> int:
         return 0
     if not given.scenario.sync.by_ptp and not _off(given, leaf[0], -side):
         return 0
-    return side * min(1, options.trim_up_bytes if side > 0 else options.trim_down_bytes)
+    runs = of_port(given, leaf)
+    step = 1 if runs is None else max(1, runs.spare_bytes)
+    return side * min(step, options.trim_up_bytes if side > 0 else options.trim_down_bytes)
 
 
 def span_ps(given: Given, place: Place, wire_bytes: int, side: int) -> int:

@@ -15,8 +15,11 @@ from fractions import Fraction
 from functools import cache
 
 from keepon.planner.checker.given import Given, Place, Window
+from keepon.planner.checker.runs import of_port
 from keepon.planner.checker.spans import frame_ps, span_ps, trim_bytes
 
+_SENT_BYTES = 72
+"""Of end-to-end PTP's messages the longest that a station sends."""
 _PTP_BYTES = 128
 _OVERHEAD_BYTES = 20
 _GAP_BYTES = 12
@@ -48,17 +51,21 @@ class Unplanned:
         entries = [(int(entry["gates"], 16), 1000 * entry["ns"]) for entry in port["entries"]]
         return [entry for entry in entries if entry[1]] or None
 
-    def _slot_bytes(self, leaf: Place) -> int:
-        """The longest frame that fills a slot of a station's port; 0 if it has none."""
-        entry = self._given.plan["stations"].get(self._given.port_name(leaf))
-        slot_bytes = 0 if entry is None else entry.get("slot_bytes", 0)
-        return slot_bytes and slot_bytes + trim_bytes(self._given, leaf, 1)
+    def _slot_bytes(self, leaf: Place, frame_bytes: int) -> int:
+        """How long frames of up to so many bytes are in the slots of a station's port; 0 if it has
+        none.
+        """
+        own = of_port(self._given, leaf)
+        return 0 if own is None else own.longest_bytes(frame_bytes) + trim_bytes(
+            self._given, leaf, 1
+        )  # fmt: skip
 
     def _add_loads(self) -> None:
         for load, way in self._given.best_effort:
             leaf = (way[0], way[1])
             trim = trim_bytes(self._given, leaf, 1)
-            longest = max(load.frame_bytes + trim, self._slot_bytes(leaf)) + _OVERHEAD_BYTES
+            longest = max(load.frame_bytes + trim, self._slot_bytes(leaf, load.frame_bytes))
+            longest += _OVERHEAD_BYTES
             for place in itertools.pairwise(way):
                 if place in self._ports:
                     queue = self._given.bridges[place[0]].class_of(load.priority)
@@ -137,9 +144,8 @@ class Unplanned:
         """
         if self._sync.mode == "gptp":
             return _PTP_BYTES
-        return max(
-            _PTP_BYTES, *(self._slot_bytes(leaf) for leaf in self._given.station_ports.values()), 0
-        )
+        leaves = self._given.station_ports.values()
+        return max(_PTP_BYTES, *(self._slot_bytes(leaf, _SENT_BYTES) for leaf in leaves), 0)
 
     def _wait_ps(self, place: Place, queue: int) -> int:
         """When a frame of this queue begins that comes just after the longest of a lower queue has

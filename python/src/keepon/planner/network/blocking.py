@@ -16,7 +16,13 @@ from keepon.errors import ConfigError
 from keepon.model.gates import GateList
 from keepon.model.scenario import Scenario
 from keepon.model.topology import Topology
-from keepon.model.wire import GAP_BYTES, OVERHEAD_BYTES, byte_time_ps, wire_time_ps
+from keepon.model.wire import (
+    GAP_BYTES,
+    OVERHEAD_BYTES,
+    PTP_MESSAGE_BYTES,
+    byte_time_ps,
+    wire_time_ps,
+)
 from keepon.planner.network.lengths import Lengths
 from keepon.planner.stations import PTP_FRAME_BYTES_MAX, StationPlan
 
@@ -169,11 +175,7 @@ class Blocking:
         found: dict[Port, dict[int, int]] = {}
         for _, load, path in self._topology.best_effort:
             station = self._stations[self._topology.port_to(load.talker, path[1]).name]
-            frame_bytes = (
-                max(load.frame_bytes, station.slot_bytes)
-                if station.is_slotted
-                else load.frame_bytes
-            )
+            frame_bytes = station.longest_on_wire(load.frame_bytes)
             for port in itertools.pairwise(path[1:]):
                 byte_ps = byte_time_ps(self._topology.wires[port].rate_bps)
                 wire_bytes = frame_bytes + OVERHEAD_BYTES
@@ -190,7 +192,8 @@ class Blocking:
         if self._scenario.sync.mode != "ptp":
             return PTP_FRAME_BYTES_MAX
         slots = [
-            station.slot_bytes + self._lengths.trim_bytes(station).more
+            station.longest_on_wire(PTP_MESSAGE_BYTES["ptp"])
+            + self._lengths.trim_bytes(station).more
             for station in self._stations.values()
             if station.is_slotted
         ]

@@ -124,7 +124,8 @@ def _refuse_capacity(ground: Ground) -> None:
     for (here, there), flows in forced_wires(ground).items():
         rate_bps = ground.topology.wires[here, there].rate_bps
         shares = [
-            (_own_ps(flow, rate_bps) / (flow.stream.period_ns * PS_PER_NS), flow) for flow in flows
+            (_own_ps(flow, here, rate_bps) / (flow.stream.period_ns * PS_PER_NS), flow)
+            for flow in flows
         ]
         if sum(share for share, _ in shares) <= 1:
             continue
@@ -138,7 +139,9 @@ def _refuse_capacity(ground: Ground) -> None:
         )  # fmt: skip
 
 
-def _own_ps(flow: Flow, rate_bps: int) -> int:
+def _own_ps(flow: Flow, here: str, rate_bps: int) -> int:
+    if here == flow.stream.talker:
+        return flow.station.taken_ps(flow.stream)
     return wire_time_ps(flow.station.planned_frame_bytes(flow.stream), rate_bps)
 
 
@@ -267,11 +270,12 @@ def _pairs(ground: Ground) -> Proof | None:
     for (here, there), flows in forced_wires(ground).items():
         rate_bps = ground.topology.wires[here, there].rate_bps
         strict = [flow for flow in flows if jitter_room_ps(ground, flow) < flow.station.grid_ps]
+        taken_ps = {flow.number: _own_ps(flow, here, rate_bps) for flow in strict}
         by_period: dict[int, Flow] = {}
-        for flow in sorted(strict, key=lambda entry: -_own_ps(entry, rate_bps)):
+        for flow in sorted(strict, key=lambda entry: -taken_ps[entry.number]):
             for other in by_period.values():
                 common_ps = math.gcd(flow.period_ps, other.period_ps)
-                needed_ps = _own_ps(flow, rate_bps) + _own_ps(other, rate_bps)
+                needed_ps = taken_ps[flow.number] + taken_ps[other.number]
                 if needed_ps > common_ps:
                     return Proof(
                         "wire",

@@ -14,19 +14,21 @@ from keepon.model.plan import (
     Bounds,
     DelayTerms,
     PlannedBridge,
+    PlannedClass,
     PlannedPort,
     PlannedStation,
     PlannedStream,
     PlannedWindow,
     Reason,
 )
-from keepon.model.scenario import HostTable
+from keepon.model.scenario import HostTable, TrafficClass
 from keepon.model.wire import PREAMBLE_BYTES, PS_PER_NS, byte_time_ps, ceil_ns, preamble_time_ps
 from keepon.planner import stations
 from keepon.planner.network import backlog
 from keepon.planner.network.flows import Placement, spread_ps
 from keepon.planner.network.grid import partition_slots
 from keepon.planner.network.ground import Ground
+from keepon.planner.parameters import rows
 from keepon.planner.partition.limits import Limits
 from keepon.planner.stations import StationPlan
 
@@ -70,7 +72,7 @@ def station_document(
                     slot
                     for placement in placements
                     for slot in partition_slots(
-                        plan, placement.flow.period_ps, placement.release_ps
+                        plan, placement.flow.stream, placement.flow.period_ps, placement.release_ps
                     )
                 }
             )
@@ -80,6 +82,16 @@ def station_document(
         for name, placements in placed.items()
     }
     allowed = stations.masks(plan, used)
+    spans, longest = plan.spans, dict[int, int]()
+    if plan.needs is not None and spans is not None and spans.frame_bytes_max:
+        document["frame_bytes_max"] = spans.frame_bytes_max
+        longest = rows.longest_frames(plan.station.keepon, spans, allowed)
+        try:
+            rows.check(plan.needs, spans, allowed)
+        except InfeasibleError as error:  # other releases may leave longer rows
+            raise UnprovenError(
+                str(error), error.constraint, error.streams, error.nearest_change
+            ) from None
     options, streams = plan.station.keepon, [entries[0].flow.stream for entries in placed.values()]
     left = stations.headroom(plan, streams, allowed)
     releases_ns = {name: entry["offset_ns"] for name, entry in document["streams"].items()}
@@ -98,11 +110,19 @@ def station_document(
         "placeholder": options.placeholder,
         "allowed": allowed,
         "classes": {
-            str(entry.tc): {"late": entry.late, "round": entry.round} for entry in options.classes
+            str(entry.tc): _class_document(entry, longest.get(entry.tc))
+            for entry in options.classes
         },
         "headroom": left,
         "rationale": stations.reasons(plan, releases_ns, left),
     }
+
+
+def _class_document(entry: TrafficClass, frame_bytes_max: int | None) -> PlannedClass:
+    document: PlannedClass = {"late": entry.late, "round": entry.round}
+    if frame_bytes_max is not None:
+        document["frame_bytes_max"] = frame_bytes_max
+    return document
 
 
 def add_shared_polls(ground: Ground, planned: dict[str, PlannedStation]) -> None:
@@ -192,6 +212,8 @@ def stream_document(ground: Ground, placements: list[Placement]) -> PlannedStrea
         "terms": _terms(ground, worst),
         "windows": _windows(placements),
     }
+    if (slots := station.slots_of(stream)) > 1:
+        document["frame_slots"] = slots
     if len(placements) > 1:
         document["turns_ns"] = [at_ps // PS_PER_NS for at_ps in behind_ps]
     return document

@@ -35,9 +35,14 @@ def slot_of(station: StationPlan, release_ps: int) -> int:
     return (release_ps - station.phase_ps + station.slot_ps // 2) // station.slot_ps
 
 
-def partition_slots(station: StationPlan, period_ps: int, release_ps: int) -> list[int]:
-    """Partition indices of all instances of a flow of a phase-locked station."""
+def partition_slots(
+    station: StationPlan, stream: Stream, period_ps: int, release_ps: int
+) -> list[int]:
+    """Partition indices of all slots of all instances of a flow of a phase-locked station."""
     # slot + n x step modulo the partition, for all n: what is congruent to slot modulo their
     # greatest common divisor.
-    apart = math.gcd(period_ps // station.slot_ps, station.partition_slots)
-    return list(range(slot_of(station, release_ps) % apart, station.partition_slots, apart))
+    slots = station.partition_slots
+    apart = math.gcd(period_ps // station.slot_ps, slots)
+    starts = range(slot_of(station, release_ps) % apart, slots, apart)
+    ahead = range(station.slots_of(stream))
+    return sorted({(start + more) % slots for start in starts for more in ahead})

@@ -258,7 +258,7 @@ class Ground:
         listed = self._owned[flow.station.name]
         if not listed:
             return 0
-        own = set(partition_slots(flow.station, flow.period_ps, release_ps))
+        own = set(partition_slots(flow.station, flow.stream, flow.period_ps, release_ps))
         allowed = all(
             not own - slots if tc == flow.stream.tc else not own & slots
             for tc, slots in listed.items()
@@ -483,7 +483,7 @@ class Ground:
         _, wire_ps = self.frame_ps(flow, leg.here, leg.there, OVERHEAD_BYTES)
         if station.is_slotted:
             # Slots follow each other whatever the crystal; what one is longer others are shorter.
-            wire_ps = wire_time_ps(station.planned_frame_bytes(flow.stream), rate_bps)
+            wire_ps = station.taken_ps(flow.stream)
         length_ps = wire_ps + high_ps - low_ps
         return Window(flow.stream.id, flow.stream.tc, start_ps, length_ps, flow.period_ps)
 
@@ -496,7 +496,7 @@ class Ground:
             return
         rest = {entry.tc for entry in station.station.keepon.classes if entry.slots == "rest"}
         start_ps = slot_of(station, placement.release_ps) * station.slot_ps
-        end_ps = start_ps + station.slot_ps
+        end_ps = start_ps + station.taken_ps(flow.stream)
         placement.claims.append(
             Claim(
                 ("slots", station.name), start_ps, end_ps, start_ps, end_ps, flow.period_ps,

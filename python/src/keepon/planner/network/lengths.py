@@ -77,16 +77,15 @@ class Lengths:
         options = plan.station.keepon
         if not plan.is_slotted or plan.mode != "phase-locked" or options.trim != "any":
             return Reach(0, 0)
-        if self._scenario.sync.by_ptp:
-            return Reach(
-                min(TRIM_STEP_BYTES, options.trim_down_bytes),
-                min(TRIM_STEP_BYTES, options.trim_up_bytes),
-            )
-        rate = self.rate_ppb(plan.station.name)
-        return Reach(
-            min(TRIM_STEP_BYTES, options.trim_down_bytes) if rate.more else 0,
-            min(TRIM_STEP_BYTES, options.trim_up_bytes) if rate.less else 0,
+        # Behind a frame of many slots a trim makes up for all of them.
+        step = (
+            TRIM_STEP_BYTES if plan.spans is None else max(TRIM_STEP_BYTES, plan.spans.keep_bytes)
         )
+        less, more = min(step, options.trim_down_bytes), min(step, options.trim_up_bytes)
+        if self._scenario.sync.by_ptp:
+            return Reach(less, more)
+        rate = self.rate_ppb(plan.station.name)
+        return Reach(less if rate.more else 0, more if rate.less else 0)
 
     def span_ps(
         self, plan: StationPlan, sender: str, wire_bytes: int, byte_ps: int

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from keepon.model.plan import Headroom
 from keepon.model.scenario import HostTable
 from keepon.model.wire import PS_PER_NS
-from keepon.planner.parameters.posting import Choice, Needs
+from keepon.planner.parameters.needs import Choice, Needs
 from keepon.planner.parameters.slots import payload_efficiency
 
 CPU_SHARE_HIGH = 0.5
@@ -75,7 +75,8 @@ def offload(needs: Needs, choice: Choice, headroom: Headroom) -> list[Advice]:
             )
         )
     used = [
-        payload_efficiency(stream.frame_bytes, choice.slot_bytes) for _, stream in needs.streams
+        payload_efficiency(stream.frame_bytes, choice.spans.row_bytes(stream.frame_bytes))
+        for _, stream in needs.streams
     ]
     if used and float(sum(used)) / len(used) < EFFICIENCY_LOW:
         found.append(

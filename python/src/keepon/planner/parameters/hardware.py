@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from keepon.model import published
 from keepon.model.hosts import Sourced, Stage, host_of
 from keepon.model.scenario import HostTable, Scenario, Station
+from keepon.model.spans import DRIFT_PPB
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Nic:
     index_lag_ns: int = 0
     fetch_ns: int = 800
     restart_ns: int = 2_000
-    drift_ppb: int = 200_000
+    drift_ppb: int = DRIFT_PPB
     cpu_tick_ns: int = 1
 
     @property

@@ -9,12 +9,14 @@ proof that nothing fits is final: the network leaves a stream less freedom, neve
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
 from keepon.model.scenario import KeeponOptions, Stream
+from keepon.model.spans import Spans
 from keepon.model.wire import PS_PER_NS
 from keepon.planner.partition import bounds, closed
 from keepon.planner.partition.limits import Limits, WorkClock
@@ -55,6 +57,7 @@ class Question:
         phase_ps: of txtimes against slot starts.
         reserve_slots: of the partition, to be left to classes with slots "rest" that send best
             effort.
+        spans: what frames take of the slots; None: one each.
     """
 
     streams: tuple[Stream, ...]
@@ -63,6 +66,22 @@ class Question:
     phase_ps: int
     partition_slots: int
     reserve_slots: int = 0
+    spans: Spans | None = None
+
+    def slots_of(self, stream: Stream) -> int:
+        """Slots in a row that a frame takes."""
+        return 1 if self.spans is None else self.spans.of(stream.frame_bytes).slots
+
+    @property
+    def load(self) -> Fraction:
+        """Share of all slots the streams need."""
+        return sum(
+            (
+                Fraction(self.slots_of(stream) * self.slot_ps, stream.period_ns * PS_PER_NS)
+                for stream in self.streams
+            ),
+            Fraction(0),
+        )
 
     @property
     def holds_all_periods(self) -> bool:
@@ -79,14 +98,15 @@ def _owners(options: KeeponOptions, streams: tuple[Stream, ...]) -> tuple[tuple[
 
 def _row(question: Question, stream: Stream, index: int, owner: int) -> Row:
     period = stream.period_ns * PS_PER_NS // question.slot_ps
+    length = question.slots_of(stream)
     if stream.offset_ns != "auto":
         # The nearest slot, as the planner takes it; whether the offset is on the grid is its
         # affair.
         at_ps = int(stream.offset_ns) * PS_PER_NS - question.phase_ps + question.slot_ps // 2
         place = at_ps // question.slot_ps % period
-        return Row(index, owner, stream.tc, period, 0, earliest_slot=place, latest_slot=place)
+        return Row(index, owner, stream.tc, period, 0, length, place, place)
     jitter = min(period, (stream.jitter_ns or 0) * PS_PER_NS // question.slot_ps)
-    return Row(index, owner, stream.tc, period, jitter)
+    return Row(index, owner, stream.tc, period, jitter, length)
 
 
 def _problem(
@@ -173,11 +193,6 @@ def decide(question: Question, search_s: float = SEARCH_S) -> Verdict:
     return worst
 
 
-def load(streams: tuple[Stream, ...], slot_ps: int) -> Fraction:
-    """Share of all slots the streams need."""
-    return sum((Fraction(slot_ps, stream.period_ns * PS_PER_NS) for stream in streams), Fraction(0))
-
-
 def conflicting(question: Question, verdict: Verdict) -> tuple[str, ...]:
     """Streams of which none can be left out without the proof failing; all of the verdict's where
     it is no bound.
@@ -202,15 +217,7 @@ def conflicting(question: Question, verdict: Verdict) -> tuple[str, ...]:
 
 
 def _is_disproved(question: Question, streams: tuple[Stream, ...]) -> bool:
-    fewer = Question(
-        streams,
-        question.options,
-        question.slot_ps,
-        question.phase_ps,
-        question.partition_slots,
-        question.reserve_slots,
-    )
-    return decide(fewer, 0).answer == INFEASIBLE
+    return decide(dataclasses.replace(question, streams=streams), 0).answer == INFEASIBLE
 
 
 def shares_of_proof(proof: dict[str, Any]) -> str:
@@ -238,10 +245,13 @@ def shares_of_proof(proof: dict[str, Any]) -> str:
     )
 
 
-def best_effort_share(rates: list[tuple[int, int]], slot_ps: int) -> Fraction:
-    """Share of all slots that loads of (rate_bps, frame_bytes) need, one frame a slot."""
+def best_effort_share(rates: list[tuple[int, int, int]], slot_ps: int) -> Fraction:
+    """Share of all slots that loads of (rate_bps, frame_bytes, slots of a frame) need."""
     return sum(
-        (Fraction(rate_bps * slot_ps, 8 * frame_bytes * 10**12) for rate_bps, frame_bytes in rates),
+        (
+            Fraction(rate_bps * slot_ps * slots, 8 * frame_bytes * 10**12)
+            for rate_bps, frame_bytes, slots in rates
+        ),
         Fraction(0),
     )
 

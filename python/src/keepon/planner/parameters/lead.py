@@ -19,15 +19,24 @@ from keepon.model.qdiscs import stations
 from keepon.model.scenario import Station
 from keepon.model.wire import byte_time_ps, ceil_ns, preamble_time_ps
 from keepon.planner.parameters.hardware import NIC, Host, Nic, tail_over
-from keepon.planner.parameters.polls import Posting, interval_ns
+from keepon.planner.parameters.polls import Posting, interval_ns, slack_ns
+
+SPAN_STORE_NS = 200
+"""What the core reckons for each slot of a frame that takes several (KPN_SPAN_STORE_NS)."""
 
 
-def lead_slots(batch_slots: int, locked: bool, nic: Nic = NIC) -> int:
+def lead_slots(posting: Posting, nic: Nic = NIC) -> int:
     """Slots from the greatest possible head to the first that may be changed; in paper mode at
     least a batch (C3).
+
+    Where there are frames of several slots it is one more, and where streams share slots with them
+    the others of the longest, which keeps those that it has begun.
     """
     fetched = nic.prefetch_slots + 1
-    return fetched if locked else max(batch_slots, fetched)
+    if not posting.locked:
+        return max(posting.batch_slots, fetched)
+    spanned = posting.span_slots - 1
+    return fetched + (spanned > 0) + (spanned if posting.shared else 0)
 
 
 def strip_width_ns(posting: Posting, trim_up_ps: int, nic: Nic = NIC) -> int:
@@ -63,12 +72,24 @@ def lead_time_ns(posting: Posting, rate_bps: int, trim_up_bytes: int = 0, nic: N
     are this core's.
     """
     byte_ps = byte_time_ps(rate_bps)
-    slots = lead_slots(posting.batch_slots, posting.locked, nic) - 1
+    slots = lead_slots(posting, nic) - 1
     ahead_ps = slots * posting.slot_ps + preamble_time_ps(rate_bps) + byte_ps
     if not posting.locked:
         ahead_ps += posting.slot_ps
     width_ns = strip_width_ns(posting, trim_up_bytes * byte_ps, nic)
-    return ceil_ns(ahead_ps) + width_ns + 2 * nic.index_read_ns + 1
+    stores_ns = posting.span_slots * SPAN_STORE_NS if posting.span_slots > 1 else 0
+    return ceil_ns(ahead_ps) + width_ns + stores_ns + 2 * nic.index_read_ns + 1
+
+
+def tail_ns(posting: Posting, slots: int, lead_ns: int, host: Host, nic: Nic = NIC) -> int:
+    """How much longer the lead time is for frames of several slots, in ns: one of which some are
+    posted and others are not waits for the next poll. Nothing where what is posted always reaches
+    beyond it.
+    """
+    late_ns = host.poll_late_usual_ns
+    if slack_ns(posting, nic) - late_ns >= lead_ns + ceil_ns(slots * posting.slot_ps):
+        return 0
+    return interval_ns(posting, nic) + late_ns + 2 * nic.index_read_ns
 
 
 @dataclass(frozen=True)

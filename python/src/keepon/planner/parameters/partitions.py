@@ -17,7 +17,7 @@ from keepon.model.scenario import Stream
 from keepon.model.wire import PS_PER_NS, preamble_time_ps, wire_time_ps
 from keepon.planner.parameters import isolation, slots, trims
 from keepon.planner.parameters.isolation import FEASIBLE, INFEASIBLE, Question, Verdict
-from keepon.planner.parameters.posting import Needs
+from keepon.planner.parameters.needs import Needs
 
 PERIODS_MAX = 12
 """Partition periods tried for one slot size."""
@@ -46,6 +46,11 @@ class Chosen:
     sizes: tuple[int, ...] = ()
     reserve_slots: int = 0
     best_effort_met: bool = True
+
+    @property
+    def is_refuted(self) -> bool:
+        """Whether it is known that streams do not fit, as the wire is too slow for these slots."""
+        return self.verdict is not None and self.verdict.answer == INFEASIBLE
 
 
 def check_best_effort(needs: Needs) -> None:
@@ -101,6 +106,7 @@ def _questions(
             preamble_time_ps(needs.rate_bps),
             period,
             _reserve(needs, slot_bytes, slot_ps, period, with_best_effort),
+            needs.spans(slot_bytes),
         )
         for period in periods[:PERIODS_MAX]
     ]
@@ -116,7 +122,12 @@ def _reserve(
     rest = {entry.tc for entry in needs.station.keepon.classes if entry.slots == "rest"}
     own = [load for _, load in needs.loads if load.tc in rest]
     # What has no rate of its own takes whatever is there.
-    rates = [(load.rate_bps, load.frame_bytes) for load in own if load.kind == "udp"]
+    spans = needs.spans(slot_bytes)
+    rates = [
+        (load.rate_bps, load.frame_bytes, spans.of(load.frame_bytes).slots)
+        for load in own
+        if load.kind == "udp"
+    ]
     messages = bool(own) or (needs.scenario.sync.by_ptp and needs.scenario.sync.tc in rest)
     share = isolation.best_effort_share(rates, slot_ps)
     return kept + isolation.reserve_slots(share, messages, partition_slots)
@@ -178,7 +189,7 @@ def choose(needs: Needs, sizes: list[int], ring_slots: int) -> Chosen:
             return undecided
     assert refused is not None  # there is at least one pair, and each is one of the three
     question, verdict, slot_bytes = refused
-    if isolation.load(question.streams, question.slot_ps) > 1:
+    if question.load > 1:
         # The wire is too slow, whoever owns its slots: the network's planner says so of any talker.
         return Chosen(slot_bytes, question.partition_slots, verdict, tuple(tried), tuple(sizes))
     raise _infeasible(needs, question, slot_bytes, len(tried))

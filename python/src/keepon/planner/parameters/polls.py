@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from keepon.model.wire import PS_PER_NS
+from keepon.model.spans import Spans
+from keepon.model.wire import PS_PER_NS, byte_time_ps
 from keepon.planner.parameters.hardware import NIC, Host, Nic
 
 POLL_NS_MIN = 200
@@ -27,6 +28,8 @@ class Posting:
         batch_slots, depth_slots: per doorbell, and posted ahead of the head.
         poll_overhead_ns: kept free of every interval.
         locked: mode phase-locked; else paper.
+        span_slots: of the longest frame.
+        shared: whether streams share slots with other classes.
     """
 
     slot_ps: int
@@ -35,6 +38,8 @@ class Posting:
     depth_slots: int
     poll_overhead_ns: int
     locked: bool
+    span_slots: int = 1
+    shared: bool = False
 
     @property
     def batch_ns(self) -> int:
@@ -95,11 +100,11 @@ def slack_ns(posting: Posting, nic: Nic = NIC) -> int:
     late.
 
     After a poll at least depth slots are posted - less where doorbells wait for a whole batch. The
-    one on the wire may be nearly over. Until the next doorbell takes effect pass the interval, two
-    reads of the index and a restart.
+    frame on the wire, of one slot or several, may be nearly over. Until the next doorbell takes
+    effect pass the interval, two reads of the index and a restart.
     """
     kept = posting.batch_slots - 1 if posting.locked and posts_batches(posting, nic) else 0
-    left_ns = (posting.depth_slots - kept - 1) * posting.slot_ps_min // PS_PER_NS
+    left_ns = (posting.depth_slots - kept - posting.span_slots) * posting.slot_ps_min // PS_PER_NS
     return left_ns - interval_ns(posting, nic) - 2 * nic.index_read_ns - nic.restart_ns
 
 
@@ -108,6 +113,18 @@ def can_fetch(slot_ps_min: int, nic: Nic = NIC) -> bool:
     fetches one more.
     """
     return nic.prefetch_slots * slot_ps_min >= nic.fetch_ns * PS_PER_NS
+
+
+def can_fetch_span(
+    spans: Spans, frame_bytes: int, slot_ps_min: int, rate_bps: int, nic: Nic = NIC
+) -> bool:
+    """The same at the shorter descriptors of a frame of several slots, and of those behind it."""
+    lasts_ps = [count * byte_time_ps(rate_bps) for count in spans.descriptors(frame_bytes)]
+    lasts_ps += [slot_ps_min] * nic.prefetch_slots
+    return all(
+        sum(lasts_ps[first : first + nic.prefetch_slots]) >= nic.fetch_ns * PS_PER_NS
+        for first in range(spans.of(frame_bytes).slots)
+    )
 
 
 def cpu_share(sleep_ns: int | Fraction, cost_ns: int) -> float:

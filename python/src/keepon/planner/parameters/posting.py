@@ -13,15 +13,19 @@ import bisect
 import dataclasses
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 
 from keepon.errors import ConfigError
 from keepon.model.hosts import etf_delta_key
-from keepon.model.scenario import Load, Scenario, Station, Stream
-from keepon.model.wire import OVERHEAD_BYTES, PS_PER_NS, byte_time_ps, wire_time_ps
-from keepon.planner.parameters import lead, polls, synchronisation
-from keepon.planner.parameters.hardware import Host, Nic, nic_for
+from keepon.model.spans import Spans
+from keepon.model.wire import (
+    OVERHEAD_BYTES,
+    PS_PER_NS,
+    byte_time_ps,
+    wire_time_ps,
+)
+from keepon.planner.parameters import lead, polls, room, synchronisation
+from keepon.planner.parameters.needs import Choice, Needs
 from keepon.planner.parameters.polls import Posting
 
 RING_SLOTS_MIN = 32
@@ -29,77 +33,6 @@ RING_SLOTS_MAX = 1024
 BATCH_SLOTS_MAX = 512
 PAPER_RING_SLOTS = 32
 PAPER_BATCH_SLOTS = 16
-ADVANCE_NS = 100_000
-"""Assumed of stations that talk no stream."""
-
-
-@dataclass(frozen=True)
-class Needs:
-    """A port of a station, what it sends and what it runs on.
-
-    Attributes:
-        name: of the port; a station with one port has no other name than that of the station.
-        index: of the station in the scenario.
-        streams, loads: that leave by it, with their index in the scenario.
-        beside: streams of the station's other ports, which pass the same host.
-        way: how frames get to the driver; None: without txtime.
-        budget_ns: how far the clock may be off (station.clock_error_ns); None where PTP does not
-            set it.
-        master_ns: granularity of the grandmaster's stamps, if that is another station with slots.
-        room_ns: half of the granularity that this station's reading of its clock may have; None:
-            any.
-    """
-
-    scenario: Scenario
-    station: Station
-    name: str
-    index: int
-    rate_bps: int
-    streams: tuple[tuple[int, Stream], ...]
-    loads: tuple[tuple[int, Load], ...]
-    beside: tuple[Stream, ...]
-    host: Host
-    way: lead.HandOver | None
-    budget_ns: int | None
-    master_ns: Fraction | None = None
-    room_ns: Fraction | None = None
-
-    @property
-    def nic(self) -> Nic:
-        return nic_for(self.station)
-
-    @property
-    def paper(self) -> bool:
-        return self.station.keepon.mode == "paper"
-
-    @property
-    def advances_ns(self) -> list[int]:
-        return [stream.advance_ns for _, stream in self.streams] or [ADVANCE_NS]
-
-    def wrong(self, key: str, value: object, expectation: str) -> ConfigError:
-        """The refusal of a key of this station's keepon table."""
-        return ConfigError(
-            f'key `station[{self.index}].keepon.{key}` (station "{self.name}") = {value}:'
-            f" {expectation}"
-        )
-
-
-@dataclass(frozen=True)
-class Choice:
-    """Ring and posting of one slot size, and what follows from them; times in ns.
-
-    Attributes:
-        limited_by: what kept the batch from being larger, in words; empty if the scenario states
-            it.
-        sync_error_ns: Eq. 4; None where PTP does not set the clock.
-    """
-
-    slot_bytes: int
-    ring_slots: int
-    posting: Posting
-    lead_ns: int
-    sync_error_ns: int | None
-    limited_by: str = ""
 
 
 def _power_of_two(number: int, up: bool) -> int:
@@ -107,9 +40,9 @@ def _power_of_two(number: int, up: bool) -> int:
     return power * 2 if up and power < number else power
 
 
-def _ring_slots(needs: Needs, slot_ps: int) -> int:
+def _ring_slots(needs: Needs, spans: Spans, slot_ps: int) -> int:
     """Enough to hold what is handed over early, with a quarter to spare; what comes earlier is held
-    back.
+    back. And for the longest frame, and the slots of two that the tail must not divide.
     """
     stated = needs.station.keepon.ring_slots
     if stated != "auto":
@@ -117,37 +50,53 @@ def _ring_slots(needs: Needs, slot_ps: int) -> int:
     if needs.paper:
         return PAPER_RING_SLOTS
     covered = -(-5 * max(needs.advances_ns) * PS_PER_NS // (4 * slot_ps))
+    if spans.frame_bytes_max:
+        # And so many more that a frame handed over late is not divided by the tail.
+        kept = room.ahead_slots(spans, slot_ps, needs.nic) + 4 * spans.slots_max
+        covered = max(covered, kept)
     return min(max(_power_of_two(covered, up=True), RING_SLOTS_MIN), RING_SLOTS_MAX)
 
 
-def _depth_slots(needs: Needs, batch_slots: int, ring_slots: int) -> int:
-    """In paper mode the batch, else all but what a late completion may need."""
+def _depth_slots(needs: Needs, spans: Spans, batch_slots: int, ring_slots: int) -> int:
+    """In paper mode the batch, else all but what a late completion, or two of the longest frames,
+    may need.
+    """
     stated = needs.station.keepon.depth_slots
     if stated != "auto":
         return int(stated)
-    return batch_slots if needs.paper else max(batch_slots, ring_slots - max(8, ring_slots // 8))
+    left_slots = max(8, ring_slots // 8, 2 * (spans.slots_max - 1) + 1)
+    return batch_slots if needs.paper else max(batch_slots, ring_slots - left_slots)
 
 
 def choice_for(needs: Needs, slot_bytes: int, batch_slots: int) -> Choice:
     """Everything that follows from slot and batch; nothing is checked."""
+    return _choice_of(needs, needs.spans(slot_bytes), batch_slots)
+
+
+def _choice_of(needs: Needs, spans: Spans, batch_slots: int) -> Choice:
     options = needs.station.keepon
-    slot_ps = wire_time_ps(slot_bytes, needs.rate_bps)
-    ring_slots = _ring_slots(needs, slot_ps)
-    depth_slots = _depth_slots(needs, batch_slots, ring_slots)
+    slot_ps = wire_time_ps(spans.slot_bytes, needs.rate_bps)
+    ring_slots = _ring_slots(needs, spans, slot_ps)
+    depth_slots = _depth_slots(needs, spans, batch_slots, ring_slots)
     if options.poll_overhead_ns == "auto":
         overhead_ns = polls.auto_overhead_ns(batch_slots, depth_slots, slot_ps)
     else:
         overhead_ns = int(options.poll_overhead_ns)
     trim_ps = 0 if needs.paper else options.trim_down_bytes * byte_time_ps(needs.rate_bps)
     posting = Posting(
-        slot_ps, slot_ps - trim_ps, batch_slots, depth_slots, overhead_ns, not needs.paper
-    )
+        slot_ps, slot_ps - trim_ps, batch_slots, depth_slots, overhead_ns, not needs.paper,
+        max(spans.slots_max, 1), needs.shares_slots,
+    )  # fmt: skip
     trim_up_bytes = 0 if needs.paper else options.trim_up_bytes
+    lead_ns = lead.lead_time_ns(posting, needs.rate_bps, trim_up_bytes, needs.nic)
+    longest = max((spans.of(stream.frame_bytes).slots for _, stream in needs.streams), default=1)
+    if longest > 1:
+        lead_ns += lead.tail_ns(posting, longest, lead_ns, needs.host, needs.nic)
     return Choice(
-        slot_bytes,
+        spans,
         ring_slots,
         posting,
-        lead.lead_time_ns(posting, needs.rate_bps, trim_up_bytes, needs.nic),
+        lead_ns,
         synchronisation.error_ns(
             needs.scenario, needs.station, posting, needs.nic, needs.master_ns
         ),
@@ -210,8 +159,10 @@ def _auto_batch(needs: Needs, slot_bytes: int) -> Choice:
     """The largest batch within all limits; where there is none, the smallest within those that
     matter more.
     """
-    ring_slots = _ring_slots(needs, wire_time_ps(slot_bytes, needs.rate_bps))
+    spans = needs.spans(slot_bytes)
+    ring_slots = _ring_slots(needs, spans, wire_time_ps(slot_bytes, needs.rate_bps))
     most = min(ring_slots // 2, PAPER_BATCH_SLOTS if needs.paper else BATCH_SLOTS_MAX)
+    most = max(1, min(most, ring_slots - 2 * spans.slots_max))
     if needs.station.keepon.depth_slots != "auto":
         most = max(1, min(most, int(needs.station.keepon.depth_slots)))
     sizes = [1 << power for power in range(_power_of_two(most, up=False).bit_length() - 1, -1, -1)]
@@ -279,6 +230,9 @@ def choose(needs: Needs, slot_bytes: int) -> Choice:
             f" to fetch a frame and has {needs.nic.prefetch_slots} fetched ahead; choose a longer"
             " slot or a slower link",
         )
+    if not room.has_room(needs, choice):
+        batch_slots = 1 if stated == "auto" else int(stated)
+        raise room.none_left(needs, choice, lambda spans: _choice_of(needs, spans, batch_slots))
     if not is_sustained(needs, choice):
         raise _unsustained(needs, choice)
     return choice
@@ -357,7 +311,7 @@ def _sustains(needs: Needs, choice: Choice, size: int) -> bool:
     else:
         depth, batch = size, choice.posting.batch_slots
         if options.depth_slots == "auto":
-            batch, depth = size, _depth_slots(needs, size, choice.ring_slots)
+            batch, depth = size, _depth_slots(needs, choice.spans, size, choice.ring_slots)
     if depth > choice.ring_slots - 1:
         return False
     slot_ps = choice.posting.slot_ps
@@ -365,8 +319,8 @@ def _sustains(needs: Needs, choice: Choice, size: int) -> bool:
     kept_ns = (
         polls.auto_overhead_ns(batch, depth, slot_ps) if overhead_ns == "auto" else int(overhead_ns)
     )
-    other = Posting(
-        slot_ps, choice.posting.slot_ps_min, batch, depth, kept_ns, choice.posting.locked
+    other = dataclasses.replace(
+        choice.posting, batch_slots=batch, depth_slots=depth, poll_overhead_ns=kept_ns
     )
     return polls.slack_ns(other, needs.nic) >= needs.host.poll_late_usual_ns
 
@@ -383,7 +337,7 @@ def check_advances(needs: Needs, choice: Choice) -> None:
     way, options = needs.way, needs.station.keepon
     least_ns = lead.least_advance_ns(choice.lead_ns, way)
     slot_ns = choice.posting.slot_ps / PS_PER_NS
-    slots = lead.lead_slots(choice.posting.batch_slots, choice.posting.locked)
+    slots = lead.lead_slots(choice.posting)
     why = (
         f'station "{needs.name}" needs a frame {choice.lead_ns} ns before its txtime'
         f" ({slots} slots of {slot_ns:.15g} ns that can no longer be changed, and what a poll"
@@ -404,7 +358,7 @@ def check_advances(needs: Needs, choice: Choice) -> None:
     # Frames that nothing holds back are refused from the ring's length on, less what the last poll
     # may be old.
     window_ns = (
-        int((choice.ring_slots - 1) * slot_ns)
+        int((choice.ring_slots - choice.posting.span_slots) * slot_ns)
         - polls.interval_ns(choice.posting, needs.nic)
         - needs.host.poll_late_usual_ns
     )
@@ -437,6 +391,15 @@ def check_advances(needs: Needs, choice: Choice) -> None:
         )
     if options.prebuffer_frames:
         _check_held(needs, way, window_ns)
+        return
+    for _, stream in needs.streams:
+        if (slots := choice.spans.of(stream.frame_bytes).slots) > 1:
+            raise needs.wrong(
+                "prebuffer_frames",
+                0,
+                f'must be between 1 and 65536, as stream "{stream.id}" takes {slots} slots a frame,'
+                " which waits until all of them can be posted; raise it, or choose a longer slot",
+            )
 
 
 def _check_held(needs: Needs, way: lead.HandOver, window_ns: int) -> None:
@@ -445,7 +408,7 @@ def _check_held(needs: Needs, way: lead.HandOver, window_ns: int) -> None:
     Raises:
         ConfigError: it cannot, with what it needs and the stream that needs most of it.
     """
-    room = needs.station.keepon.prebuffer_frames
+    most = needs.station.keepon.prebuffer_frames
     held: dict[int, dict[str, int]] = {}
     for _, stream in needs.streams:
         ahead_ns = stream.advance_ns if way.limit_ns is None else way.limit_ns
@@ -453,14 +416,14 @@ def _check_held(needs: Needs, way: lead.HandOver, window_ns: int) -> None:
         if waits_ns >= 0:
             held.setdefault(stream.tc, {})[stream.id] = waits_ns // stream.period_ns + 1
     for tc, frames in sorted(held.items()):
-        if (needed := sum(frames.values())) <= room:
+        if (needed := sum(frames.values())) <= most:
             continue
-        most = max(frames, key=lambda name: frames[name])
+        busiest = max(frames, key=lambda name: frames[name])
         raise needs.wrong(
             "prebuffer_frames",
-            room,
+            most,
             f"must be between {needed} and 65536, as class {tc} holds back so many frames at once,"
-            f' {frames[most]} of them of stream "{most}"; raise it, or lower advance_ns',
+            f' {frames[busiest]} of them of stream "{busiest}"; raise it, or lower advance_ns',
         )
 
 

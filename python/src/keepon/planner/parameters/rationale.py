@@ -14,8 +14,9 @@ from keepon.model.plan import Headroom, Reason
 from keepon.model.wire import PS_PER_NS
 from keepon.planner.parameters import advice, lead, polls, slots
 from keepon.planner.parameters.isolation import FEASIBLE
+from keepon.planner.parameters.needs import Choice, Needs
 from keepon.planner.parameters.partitions import Chosen
-from keepon.planner.parameters.posting import Choice, Needs, granularity_ns
+from keepon.planner.parameters.posting import granularity_ns
 
 _WAIT_FRAMES_MAX = 20_000
 
@@ -80,11 +81,14 @@ def _slot(needs: Needs, choice: Choice, chosen: Chosen) -> list[Reason]:
         common_ns = math.gcd(*(stream.period_ns for _, stream in needs.streams))
         position = chosen.sizes.index(choice.slot_bytes)
         others = ", ".join(map(str, chosen.sizes[position + 1 : position + 4])) or "none"
+        first = "shortest" if choice.posting.span_slots == 1 else "cheapest"
         why = (
-            f"{'shortest' if not position else f'number {position + 1}'} of {len(chosen.sizes)}"
+            f"{first if not position else f'number {position + 1}'} of {len(chosen.sizes)}"
             f" that hold every frame and divide the periods' common {_us(common_ns)} (next:"
-            f" {others}); shorter means finer and less padding, but frames are not fragmented"
+            f" {others}); shorter means finer and less padding"
         )
+        if choice.posting.span_slots == 1:
+            why += ", but a frame takes one of them"
         found = [_line("G9", quantity, why)]
         if position:
             ruled = ", ".join(
@@ -96,14 +100,23 @@ def _slot(needs: Needs, choice: Choice, chosen: Chosen) -> list[Reason]:
     if needs.streams:
         frames = {stream.id: stream.frame_bytes for _, stream in needs.streams}
         least = min(frames, key=lambda name: frames[name])
-        share = [slots.payload_efficiency(size, choice.slot_bytes) for size in frames.values()]
+        spans = choice.spans
+        share = [slots.payload_efficiency(size, spans.row_bytes(size)) for size in frames.values()]
         mean = float(sum(share)) / len(share)
         told = f"frames fill {100 * mean:.0f} % of their slots"
         if min(share) != max(share):
             told += f', "{least}" {100 * float(min(share)):.0f} %'
         found.append(
-            _line("G4", told, "a frame takes a slot whatever its length; the batch changes nothing")
+            _line(
+                "G4",
+                told,
+                "a frame takes whole slots whatever its length; the batch changes nothing",
+            )
         )
+        most = max(frames, key=lambda name: spans.of(frames[name]).slots)
+        if (count := spans.of(frames[most]).slots) > 1:
+            told = f'"{most}" takes {count} slots in a row'
+            found.append(_line("G10", told, "no slot that holds it whole serves"))
     return found
 
 
@@ -203,7 +216,7 @@ def _lead(needs: Needs, choice: Choice, releases_ns: dict[str, int]) -> list[Rea
     if not needs.streams:
         return []
     posting = choice.posting
-    count = lead.lead_slots(posting.batch_slots, posting.locked)
+    count = lead.lead_slots(posting)
     quantity = f"lead time {_us(choice.lead_ns)}"
     why = (
         f"{count} slots that can no longer be changed, what one reading of the index leaves open, a"

@@ -26,11 +26,12 @@ def gap_slots(options: KeeponOptions, slot_bytes: int) -> int:
     return max(1, min(GAP_SLOTS_MAX, followed))
 
 
-def drift_between_ps(options: KeeponOptions, slot_bytes: int, slot_ps: int) -> int:
-    """By how much the stated drift takes slots off the grid between two trims
-    (kpn_align_bounds()).
+def drift_between_ps(options: KeeponOptions, slot_bytes: int, slot_ps: int, span_slots: int) -> int:
+    """By how much the stated drift takes slots off the grid between two trims, within the longest
+    frame at least (kpn_align_bounds()); 0 where every slot is trimmed.
     """
-    return slot_ps * gap_slots(options, slot_bytes) * NIC.drift_ppb // 10**9 + 1
+    gap = gap_slots(options, slot_bytes) if options.trim == "reserved" else span_slots
+    return slot_ps * gap * NIC.drift_ppb // 10**9 + 1 if gap > 1 else 0
 
 
 def reserve(options: KeeponOptions, slot_bytes: int, partition_slots: int) -> int:

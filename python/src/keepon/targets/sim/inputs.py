@@ -21,6 +21,7 @@ class NicSpec(TypedDict):
     coalesce_frames: int
     rx_lag_ns_min: int
     rx_lag_ns_max: int
+    fragments_max: int
     frame_bytes_max: int
 
 
@@ -42,6 +43,7 @@ class KeeponSpec(TypedDict):
     prebuffer_frames: int
     dither: bool
     classes: dict[int, tuple[str, str]]
+    frame_bytes_max: NotRequired[int]
     merge: NotRequired[str]
     tau_ns: NotRequired[int]
     tolerance_ns: NotRequired[int]

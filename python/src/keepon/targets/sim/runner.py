@@ -254,8 +254,8 @@ def _takes(build: Build, name: str) -> Takes:
         if load is scenario.load[index] and load.id == name
     )
     driver = scenario.driver_of(scenario.station_named(load.talker), build.run)
-    slot_bytes = build.plan["stations"][port].get("slot_bytes", 0) if driver == "keepon" else 0
-    return overload.takes(scenario, topology.ports[port], load, driver, slot_bytes)
+    planned = build.plan["stations"][port]
+    return overload.takes(scenario, topology.ports[port], load, driver, planned)
 
 
 def run_all(

@@ -62,6 +62,7 @@ def nic_spec(station: Station, driver: str) -> tuple[NicSpec, list[Sourced]]:
         "coalesce_frames": own.coalesce_frames,
         "rx_lag_ns_min": own.rx_lag_ns,
         "rx_lag_ns_max": own.rx_lag_ns,
+        "fragments_max": own.fragments_max,
         "frame_bytes_max": FRAME_BYTES_MAX if driver == "keepon" else JUMBO_BYTES_MAX,
     }
     return spec, used
@@ -110,6 +111,8 @@ def keepon_spec(station: Station, planned: PlannedStation) -> KeeponSpec:
         "dither": options.dither,
         "classes": _classes(planned, options.mode == "paper"),
     }
+    if longest := planned.get("frame_bytes_max"):
+        spec["frame_bytes_max"] = longest
     if options.clock == "dual":
         spec["merge"] = options.merge
         if options.tau_ns != "auto":

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a port of a station has to do, and what was chosen for one slot size."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from keepon.errors import ConfigError
+from keepon.model.scenario import Load, Scenario, Station, Stream
+from keepon.model.spans import Spans, spans_of
+from keepon.model.wire import FRAME_BYTES_MAX, FRAME_BYTES_MIN, PTP_MESSAGE_BYTES
+from keepon.planner.parameters import lead
+from keepon.planner.parameters.hardware import Host, Nic, nic_for
+from keepon.planner.parameters.polls import Posting
+
+ADVANCE_NS = 100_000
+"""Assumed of stations that talk no stream."""
+
+
+@dataclass(frozen=True)
+class Needs:
+    """A port of a station, what it sends and what it runs on.
+
+    Attributes:
+        name: of the port; a station with one port has no other name than that of the station.
+        index: of the station in the scenario.
+        streams, loads: that leave by it, with their index in the scenario.
+        beside: streams of the station's other ports, which pass the same host.
+        way: how frames get to the driver; None: without txtime.
+        budget_ns: how far the clock may be off (station.clock_error_ns); None where PTP does not
+            set it.
+        master_ns: granularity of the grandmaster's stamps, if that is another station with slots.
+        counted: whether a station with clock "dual" at the other end counts the slots, of which
+            frames take one each then.
+        room_ns: half of the granularity that this station's reading of its clock may have; None:
+            any.
+    """
+
+    scenario: Scenario
+    station: Station
+    name: str
+    index: int
+    rate_bps: int
+    streams: tuple[tuple[int, Stream], ...]
+    loads: tuple[tuple[int, Load], ...]
+    beside: tuple[Stream, ...]
+    host: Host
+    way: lead.HandOver | None
+    budget_ns: int | None
+    master_ns: Fraction | None = None
+    room_ns: Fraction | None = None
+    counted: bool = False
+
+    @property
+    def nic(self) -> Nic:
+        return nic_for(self.station)
+
+    @property
+    def paper(self) -> bool:
+        return self.station.keepon.mode == "paper"
+
+    @property
+    def message_bytes(self) -> int | None:
+        """Longest message of PTP; None where PTP does not set the clocks."""
+        sync = self.scenario.sync
+        return PTP_MESSAGE_BYTES[sync.mode] if sync.by_ptp else None
+
+    @property
+    def longest_flow(self) -> tuple[str, int]:
+        """Of what leaves here the longest: how messages about its length begin, and that."""
+        found = [
+            (f'stream[{index}].frame_bytes` (stream "{stream.id}")', stream.frame_bytes)
+            for index, stream in self.streams
+        ]
+        found += [
+            (f'load[{index}].frame_bytes` (load "{load.id}")', load.frame_bytes)
+            for index, load in self.loads
+        ]
+        if self.message_bytes is not None:
+            found.append(("sync.mode`", self.message_bytes))
+        return max(found, key=lambda flow: flow[1], default=("", FRAME_BYTES_MIN))
+
+    def lengths(self, spans: Spans) -> Iterable[int]:
+        """Lengths of frames that may leave here, as far as they take several slots."""
+        every = [load.kind == "tcp" for _, load in self.loads]
+        if any(every) or self.station.keepon.frame_bytes_max != "auto":
+            return range(spans.single_bytes + 1, spans.frame_bytes_max + 1)
+        found = {stream.frame_bytes for _, stream in self.streams}
+        return found | {load.frame_bytes for _, load in self.loads} | {self.message_bytes or 0}
+
+    def spans(self, slot_bytes: int) -> Spans:
+        """Frames of several slots of this length: as long as stated, or as what leaves here."""
+        options, longest = self.station.keepon, self.longest_flow[1]
+        single = spans_of(self.station, slot_bytes, 0).single_bytes
+        stated = options.frame_bytes_max
+        if stated == "auto":
+            is_long = longest > single and not self.counted
+            stated = max(longest, slot_bytes + 1) if is_long else 0
+        return spans_of(self.station, slot_bytes, min(int(stated), FRAME_BYTES_MAX))
+
+    @property
+    def shares_slots(self) -> bool:
+        """Whether frames of another class may have slots of a stream's class."""
+        kinds = {entry.tc: entry.slots for entry in self.station.keepon.classes}
+        listed = Counter(slot for kind in kinds.values() if isinstance(kind, list) for slot in kind)
+        own = [kinds.get(stream.tc) for _, stream in self.streams]
+        return "rest" in own or any(
+            isinstance(kind, list) and any(listed[slot] > 1 for slot in kind) for kind in own
+        )
+
+    @property
+    def advances_ns(self) -> list[int]:
+        return [stream.advance_ns for _, stream in self.streams] or [ADVANCE_NS]
+
+    def wrong(self, key: str, value: object, expectation: str) -> ConfigError:
+        """The refusal of a key of this station's keepon table."""
+        return ConfigError(
+            f'key `station[{self.index}].keepon.{key}` (station "{self.name}") = {value}:'
+            f" {expectation}"
+        )
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Ring and posting of one slot size, and what follows from them; times in ns.
+
+    Attributes:
+        limited_by: what kept the batch from being larger, in words; empty if the scenario states
+            it.
+        sync_error_ns: Eq. 4; None where PTP does not set the clock.
+    """
+
+    spans: Spans
+    ring_slots: int
+    posting: Posting
+    lead_ns: int
+    sync_error_ns: int | None
+    limited_by: str = ""
+
+    @property
+    def slot_bytes(self) -> int:
+        return self.spans.slot_bytes

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Whether ring, depth, trims and NIC have room for frames of several slots (has_room() of the
+core).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from keepon.errors import ConfigError
+from keepon.model.spans import SLOTS_MAX, Spans, is_followed, spans_of
+from keepon.model.wire import PS_PER_NS
+from keepon.planner.parameters import lead, polls, trims
+from keepon.planner.parameters.hardware import Nic
+from keepon.planner.parameters.needs import Choice, Needs
+
+
+def ahead_slots(spans: Spans, slot_ps: int, nic: Nic) -> int:
+    """Slots that must be posted for the longest frame: its own, those that the NIC may have, and
+    those in which all of its are stored (has_room() of the core).
+    """
+    stores_ns = spans.slots_max * lead.SPAN_STORE_NS
+    return spans.slots_max + nic.prefetch_slots + 3 + stores_ns * PS_PER_NS // slot_ps
+
+
+def has_room(needs: Needs, choice: Choice) -> bool:
+    """Whether ring, depth, trims and NIC have room for the longest frame (has_room() of the
+    core).
+    """
+    spans, posting = choice.spans, choice.posting
+    slots = spans.slots_max
+    if slots == 1:
+        return True
+    if not 2 <= slots <= SLOTS_MAX or not is_followed(spans):
+        return False
+    reserved = needs.station.keepon.trim == "reserved"
+    if reserved and slots >= trims.gap_slots(needs.station.keepon, spans.slot_bytes):
+        return False
+    long = [size for size in needs.lengths(spans) if spans.of(size).slots > 1]
+    return (
+        ahead_slots(spans, posting.slot_ps, needs.nic) <= posting.depth_slots
+        and posting.depth_slots + 2 * (slots - 1) < choice.ring_slots
+        and polls.is_accepted(posting, needs.nic)
+        and all(
+            polls.can_fetch_span(spans, size, posting.slot_ps_min, needs.rate_bps, needs.nic)
+            for size in long
+        )
+    )
+
+
+def none_left(needs: Needs, choice: Choice, other: Callable[[Spans], Choice]) -> ConfigError:
+    """Says how long frames may be with these slots and ring.
+
+    Args:
+        other: what else would be chosen for shorter ones.
+    """
+    spans, key, value = choice.spans, *needs.longest_flow
+    if needs.station.keepon.frame_bytes_max != "auto":
+        key = f'station[{needs.index}].keepon.frame_bytes_max` (station "{needs.name}")'
+        value = spans.frame_bytes_max
+    most = spans.single_bytes
+    for slots in range(min(spans.slots_max, SLOTS_MAX + 1) - 1, 1, -1):
+        shorter = spans_of(needs.station, spans.slot_bytes, spans.longest_in(slots))
+        if has_room(needs, other(shorter)):
+            most = max(most, shorter.frame_bytes_max)
+            break
+    taken = f"{spans.slots_max} slots" if spans.slots_max else "no number of slots"
+    return ConfigError(
+        f"key `{key} = {value}: must be at most {most}, as such a frame takes {taken} of"
+        f" {spans.slot_bytes} bytes, of {SLOTS_MAX} at most, and a ring of {choice.ring_slots},"
+        f" what is posted of it, trims and a NIC that fetches a frame in {needs.nic.fetch_ns} ns"
+        " leave no room for it; shorten it, or choose a longer slot"
+    )

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Rows of slots that classes have, and the longest frames that these carry: where frames take
+several slots, best effort gets no longer ones through than its rows are.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+from keepon.errors import InfeasibleError
+from keepon.model.scenario import KeeponOptions
+from keepon.model.spans import SLOTS_MAX, Spans
+from keepon.planner.parameters.needs import Needs
+
+
+def longest_row(allowed: list[int], tc: int) -> int:
+    """Slots in a row that a class may use of a table that repeats; SLOTS_MAX at most."""
+    own = [mask >> tc & 1 for mask in allowed]
+    if all(own):
+        return SLOTS_MAX
+    first = own.index(0)
+    rows = itertools.groupby(own[first:] + own[:first])
+    return min(SLOTS_MAX, max((len(list(row)) for is_own, row in rows if is_own), default=0))
+
+
+def longest_frames(options: KeeponOptions, spans: Spans, allowed: list[int]) -> dict[int, int]:
+    """Longest frame of each class with FCS, 0 of one without slots."""
+    rows = {entry.tc: longest_row(allowed, entry.tc) for entry in options.classes}
+    return {tc: spans.longest_in(slots) if slots else 0 for tc, slots in rows.items()}
+
+
+def check(needs: Needs, spans: Spans, allowed: list[int]) -> None:
+    """Every load, and PTP's messages, have slots enough in a row.
+
+    Raises:
+        InfeasibleError: the first one that has not.
+    """
+    longest = longest_frames(needs.station.keepon, spans, allowed)
+    wanted = [(f'load "{load.id}"', load.tc, load.frame_bytes) for _, load in needs.loads]
+    if (message_bytes := needs.message_bytes) is not None:
+        wanted.append(("PTP", needs.scenario.sync.tc, message_bytes))
+    for name, tc, frame_bytes in wanted:
+        if (found := longest.get(tc, frame_bytes)) < frame_bytes:
+            raise InfeasibleError(
+                f'station "{needs.name}": {name} of class {tc} has frames of {frame_bytes} bytes,'
+                f" which take {spans.of(frame_bytes).slots} slots of {spans.slot_bytes} bytes in a"
+                f" row, and as streams lie the longest row of the class has"
+                f" {longest_row(allowed, tc)} slots, room for frames of {found} bytes",
+                "row",
+                [stream.id for _, stream in needs.streams],
+                f"shorten the frames to {found} bytes, state longer keepon.slot_bytes, or leave the"
+                " class longer rows by fewer streams, longer periods or offset_ns side by side",
+            )

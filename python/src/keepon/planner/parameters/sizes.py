@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which slot sizes a station tries, and in which order: those that hold whole frames first, then
+those of which a frame takes several; and why there is none.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+from keepon.errors import ConfigError, InfeasibleError
+from keepon.model.scenario import Stream
+from keepon.model.spans import Spans
+from keepon.model.wire import (
+    FRAME_BYTES_MAX,
+    FRAME_BYTES_MIN,
+    OVERHEAD_BYTES,
+    PS_PER_NS,
+    byte_time_ps,
+)
+from keepon.planner.parameters import partitions, posting, slots
+from keepon.planner.parameters.needs import Choice, Needs
+from keepon.planner.parameters.partitions import Chosen
+
+
+def choose(needs: Needs) -> tuple[Choice, Chosen]:
+    """Slots that hold whole frames if there are such with a partition; or those of which frames
+    take several.
+    """
+    whole, shorter = _slot_sizes(needs)
+    refused: InfeasibleError | None = None
+    if whole:
+        try:
+            choice, chosen = _of_sizes(needs, whole)
+            if not shorter or not chosen.is_refuted:
+                return choice, chosen
+        except InfeasibleError as error:
+            refused = error
+    serving = (size for size in shorter if _is_usable(needs, size))
+    usable = list(serving if needs.streams else itertools.islice(serving, 1))
+    if not usable and not whole:
+        if not shorter:
+            raise _no_slot(needs)
+        posting.check_advances(needs, posting.choose(needs, shorter[0]))
+    try:
+        if usable:
+            other = _of_sizes(needs, usable)
+            if not whole or not other[1].is_refuted:
+                return other
+    except InfeasibleError as error:
+        refused = refused or error
+    if refused is not None:
+        raise refused
+    return choice, chosen
+
+
+def _of_sizes(needs: Needs, sizes: list[int]) -> tuple[Choice, Chosen]:
+    """The first that has a partition, with its ring, batch and depth."""
+    first = posting.choose(needs, sizes[0])
+    # Before the isolation: a longer slot would need frames still earlier.
+    posting.check_advances(needs, first)
+    chosen = partitions.choose(needs, sizes, first.ring_slots)
+    choice = first
+    if chosen.slot_bytes != first.slot_bytes:
+        choice = posting.choose(needs, chosen.slot_bytes)
+        posting.check_advances(needs, choice)
+    return choice, chosen
+
+
+def _slot_sizes(needs: Needs) -> tuple[list[int], list[int]]:
+    """Slot sizes to try, in order: those of which every frame takes one, and those of which some
+    take several, where that may be.
+    """
+    options = needs.station.keepon
+    if options.slot_bytes != "auto":
+        return [int(options.slot_bytes)], []
+    streams = [stream for _, stream in needs.streams]
+    _, largest = needs.longest_flow
+    if needs.paper:
+        return [max(largest, posting.least_slot_bytes(needs))], []
+    common_ps = math.gcd(*(stream.period_ns * PS_PER_NS for stream in streams))
+    found = slots.candidates(
+        common_ps, _shortest_slot_bytes(needs), needs.rate_bps, _longest_slot_bytes(needs)
+    )
+    least = largest + (options.trim_down_bytes if options.trim == "any" else 0)
+    whole = [size for size in found if size >= least]
+    if options.frame_bytes_max != "auto":
+        # What is stated may be longer than all that is sent.
+        whole = [size for size in whole if _is_usable(needs, size)] or whole[:1]
+    if _is_whole(needs):
+        return whole if streams else whole[:1], []
+    shorter = [size for size in found if size < least]
+    return whole if streams else whole[:1], sorted(shorter, key=lambda size: _cost(needs, size))
+
+
+def _is_whole(needs: Needs) -> bool:
+    """Whether no frame may take several slots, or none that is as long as the longest here."""
+    stated = needs.station.keepon.frame_bytes_max
+    most = FRAME_BYTES_MAX if stated == "auto" else int(stated)
+    return needs.counted or needs.longest_flow[1] > most
+
+
+def _cost(needs: Needs, slot_bytes: int) -> tuple[bool, Fraction, int, int]:
+    """What streams take of the wire with slots of this length, those with one slot a frame first;
+    then what the longest frame takes; of equal ones the longest slot is best.
+    """
+    spans = needs.spans(slot_bytes)
+    counts = [(spans.of(stream.frame_bytes).slots, stream) for _, stream in needs.streams]
+    share = sum((Fraction(count, stream.period_ns) for count, stream in counts), Fraction(0))
+    several = any(count > 1 for count, _ in counts)
+    return several, share * spans.wire_bytes, spans.slots_max * spans.wire_bytes, -slot_bytes
+
+
+def _is_usable(needs: Needs, slot_bytes: int) -> bool:
+    """Whether ring, polls and advances do with slots of this length."""
+    try:
+        posting.check_advances(needs, posting.choose(needs, slot_bytes))
+    except ConfigError:
+        return False
+    return True
+
+
+def _shortest_slot_bytes(needs: Needs) -> int:
+    """Whichever slots are trimmed, what is left of one is a frame, and the NIC gets it in time."""
+    shortest = FRAME_BYTES_MIN + needs.station.keepon.trim_down_bytes
+    return max(shortest, posting.least_slot_bytes(needs))
+
+
+def _longest_slot_bytes(needs: Needs) -> int:
+    """Made longer by a trim it is a frame still."""
+    return FRAME_BYTES_MAX - (0 if needs.paper else needs.station.keepon.trim_up_bytes)
+
+
+def check_trims(needs: Needs, slot_bytes: int) -> None:
+    """Refuse slots that are no frame any more when trims have made them shorter or longer."""
+    options, longest = needs.station.keepon, _longest_slot_bytes(needs)
+    shortest = FRAME_BYTES_MIN + (0 if needs.paper else options.trim_down_bytes)
+    if not shortest <= slot_bytes <= longest:
+        raise needs.wrong(
+            "slot_bytes",
+            slot_bytes,
+            f"must be between {shortest} and {longest}, as trims make slots up to"
+            f" {options.trim_down_bytes} bytes shorter and {options.trim_up_bytes} longer, and a"
+            f" frame has {FRAME_BYTES_MIN} to {FRAME_BYTES_MAX}; choose another length, fewer"
+            ' trim_down_bytes or trim_up_bytes, or mode "paper"',
+        )
+
+
+def check_lengths(needs: Needs, spans: Spans) -> None:
+    """Refuse stated slots whose station sends what is longer than one, if none takes several."""
+    stated = needs.station.keepon.frame_bytes_max
+    one_slot = 'in mode "paper" a frame has one slot' if needs.paper else None
+    if needs.counted:
+        one_slot = 'a station that counts slots by clock "dual" is at the other end of the link'
+    if one_slot and stated != "auto" and int(stated) > spans.slot_bytes:
+        raise needs.wrong(
+            "frame_bytes_max",
+            stated,
+            f'must be "auto" or at most {spans.slot_bytes}, as {one_slot}; lower it, or choose'
+            f" another {'mode' if needs.paper else 'clock there'}",
+        )
+    key, largest = needs.longest_flow
+    if spans.of(largest).slots:
+        return
+    if largest == needs.message_bytes:
+        trimmed_bytes = spans.slot_bytes - spans.single_bytes
+        raise needs.wrong(
+            "slot_bytes",
+            spans.slot_bytes,
+            f"must be between {largest + trimmed_bytes} and 1522, as the station sends messages of"
+            f" PTP of up to {largest} bytes, trims take {trimmed_bytes}, and"
+            f' {one_slot or f"its frame_bytes_max is {stated}"}; choose a longer slot or "auto"',
+        )
+    raise ConfigError(
+        f"key `{key} = {largest}: must be at most {max(spans.single_bytes, spans.frame_bytes_max)},"
+        f' as slots of station "{needs.name}" have {spans.slot_bytes} bytes and'
+        f" {one_slot or f'its frame_bytes_max is {stated}'}; choose a longer keepon.slot_bytes"
+        f"{'' if one_slot else ' or frame_bytes_max'}, or shorter frames"
+    )
+
+
+def _no_slot(needs: Needs) -> ConfigError:
+    """Why there is neither a slot for whole frames nor one of which they take several."""
+    longest, shortest = _longest_slot_bytes(needs), _shortest_slot_bytes(needs)
+    if shortest > longest:
+        return ConfigError(
+            f'key `station[{needs.index}].nic.fetch_ns` (station "{needs.name}") ='
+            f" {needs.nic.fetch_ns}: must be less at {needs.rate_bps} bits a second, as no slot is"
+            f" longer than {longest} bytes and the NIC would fetch frames more slowly than"
+            " they leave; choose a lower rate_bps of its link or more nic.prefetch_slots"
+        )
+    options, (key, largest) = needs.station.keepon, needs.longest_flow
+    trimmed_bytes = options.trim_down_bytes if options.trim == "any" else 0
+    if _is_whole(needs) and largest + trimmed_bytes > longest:
+        room, remedy = longest - trimmed_bytes, ""
+        several = f"its frame_bytes_max is {options.frame_bytes_max}"
+        if needs.counted:
+            several = 'a station that counts its slots by clock "dual" is at the other end'
+        elif largest > FRAME_BYTES_MAX:
+            room, several = FRAME_BYTES_MAX, "no frame of driver keepon is longer"
+        else:
+            remedy = ' or frame_bytes_max "auto"'
+        return ConfigError(
+            f"key `{key} = {largest}: must be at most {room}, as the longest slot of station"
+            f' "{needs.name}" has {longest} bytes, trims take {trimmed_bytes}, and {several};'
+            f" choose shorter frames{remedy}"
+        )
+    return _no_slot_time(needs, largest + trimmed_bytes)
+
+
+def _no_slot_time(needs: Needs, least_bytes: int) -> ConfigError:
+    """The first stream with which no slot time divides all periods of its station, and what would
+    fit.
+    """
+    least_bytes = max(least_bytes if _is_whole(needs) else 0, _shortest_slot_bytes(needs))
+    longest, common_ps, before_ps = _longest_slot_bytes(needs), 0, 0
+    for index, stream in needs.streams:
+        before_ps, common_ps = common_ps, math.gcd(common_ps, stream.period_ns * PS_PER_NS)
+        if not slots.candidates(common_ps, least_bytes, needs.rate_bps, longest):
+            fitting = _fitting(needs, least_bytes, before_ps, stream)
+            byte_ns = byte_time_ps(needs.rate_bps) / PS_PER_NS
+            return ConfigError(
+                f'key `stream[{index}].period_ns` (stream "{stream.id}") = {stream.period_ns}: must'
+                f' be a multiple of a slot time that divides all periods of station "{needs.name}"'
+                f" (common divisor {common_ps // PS_PER_NS} ns), and of those from"
+                f" {(least_bytes + OVERHEAD_BYTES) * byte_ns:.15g} to"
+                f" {(longest + OVERHEAD_BYTES) * byte_ns:.15g} ns, in steps of a byte's"
+                f" {byte_ns:.15g} ns, none does; choose {', '.join([*fitting, ''])}or slot_bytes"
+                ' and mode "paper"'
+            )
+    raise AssertionError("some slot time fits")
+
+
+def _fitting(needs: Needs, least_bytes: int, before_ps: int, stream: Stream) -> list[str]:
+    """Shorter frames, or another period of a stream, for which there is a slot.
+
+    Args:
+        least_bytes: of a slot that holds the frames.
+        before_ps: greatest common divisor of the periods of the streams before.
+    """
+    options, rate_bps, longest = needs.station.keepon, needs.rate_bps, _longest_slot_bytes(needs)
+    trimmed_bytes = options.trim_down_bytes if options.trim == "any" else 0
+    common_ps = math.gcd(before_ps, stream.period_ns * PS_PER_NS)
+    shorter = slots.candidates(common_ps, FRAME_BYTES_MIN + trimmed_bytes, rate_bps, least_bytes)
+    found = [f"frames of at most {shorter[-1] - trimmed_bytes} bytes"] if shorter else []
+    sizes = slots.candidates(before_ps, least_bytes, rate_bps, longest)
+    nearest_ns = _nearest_period_ns(stream.period_ns, sizes, byte_time_ps(rate_bps))
+    return [*found, f"period_ns = {nearest_ns}"] if nearest_ns else found
+
+
+def _nearest_period_ns(period_ns: int, sizes: list[int], byte_ps: int) -> int | None:
+    """Of the multiples of slot times in whole ns the nearest to a period; None: there is none."""
+    found = [
+        count * time_ps // PS_PER_NS
+        for time_ps in ((size + OVERHEAD_BYTES) * byte_ps for size in sizes)
+        for count in (round(period_ns * PS_PER_NS / time_ps),)
+        if count and count * time_ps % PS_PER_NS == 0
+    ]
+    return min(found, key=lambda other_ns: abs(other_ns - period_ns), default=None)
