@@ -83,13 +83,14 @@ def lead_time_ns(posting: Posting, rate_bps: int, trim_up_bytes: int = 0, nic: N
 
 def tail_ns(posting: Posting, slots: int, lead_ns: int, host: Host, nic: Nic = NIC) -> int:
     """How much longer the lead time is for frames of several slots, in ns: one of which some are
-    posted and others are not waits for the next poll. Nothing where what is posted always reaches
-    beyond it.
+    posted and others are not waits for the next poll, which posts them, and takes them by the one
+    after that. So do those behind it. Nothing where what is posted always reaches far enough.
     """
-    late_ns = host.poll_late_usual_ns
-    if slack_ns(posting, nic) - late_ns >= lead_ns + ceil_ns(slots * posting.slot_ps):
+    poll_ns = interval_ns(posting, nic) + host.poll_late_usual_ns + 2 * nic.index_read_ns
+    left_ns = slack_ns(posting, nic) - host.poll_late_usual_ns
+    if left_ns - poll_ns >= lead_ns + ceil_ns(slots * posting.slot_ps):
         return 0
-    return interval_ns(posting, nic) + late_ns + 2 * nic.index_read_ns
+    return 2 * poll_ns
 
 
 @dataclass(frozen=True)
