@@ -298,6 +298,29 @@ def test_what_cannot_be_is_refused_in_one_sentence(
     assert "\n" not in str(refused.value)
 
 
+def test_shorter_slots_by_hand_need_less_advance() -> None:
+    """The message on frames of 1200 bytes at 100 Mb/s says so."""
+    late = stream(1200, 10_000_000, advance_ns=250_000)
+    with pytest.raises(ConfigError, match=r"advance_ns` .* must be between 3.*; raise it, or choose"
+                       " shorter slots"):  # fmt: skip
+        make_plan(network([late], {}, MBIT_100))
+    plan = keeps(network([late], {"slot_bytes": 230}, MBIT_100, duration_s=0.2))
+    assert plan["streams"]["S0"]["frame_slots"] > 1
+
+
+def test_a_counter_stands_still_while_a_long_frame_is_on_the_wire() -> None:
+    """Three slots of 5 us: half of them is more than the 5 us that are stated of a clock."""
+    keepon = {"slot_bytes": 605, "clock": "counter", "batch_slots": 1}
+    sync = {"mode": "gptp", "grandmaster": "b"}
+    for frame_bytes, refused in ((500, False), (FULL, True)):
+        scenario = network([stream(frame_bytes)], keepon, sync=sync)
+        if not refused:
+            assert make_plan(scenario)["status"] == "feasible"
+            continue
+        with pytest.raises(ConfigError, match=r"clock_error_ns` .* granularity of 15000 ns"):
+            make_plan(scenario)
+
+
 def with_dual(scenario: Scenario) -> Scenario:
     """The same with a listener that counts slots."""
     table = scenario.station[0].model_validate({**DUAL, "name": "b"})

@@ -33,11 +33,11 @@ and two ticks.
 
 def granularity_ns(clock: str, posting: Posting, nic: Nic = NIC) -> Fraction:
     """Granularity of a clock read as "counter", "interpolated" or "dual", in ns; paper mode reads a
-    counter.
+    counter. That stands still while a frame of several slots is on the wire.
     """
     slot_ns = Fraction(posting.slot_ps, PS_PER_NS)
     if clock == "counter" or not posting.locked:
-        return bounds.g_eff(posting.batch_slots, slot_ns)
+        return bounds.g_eff(posting.batch_slots + posting.span_slots - 1, slot_ns)
     return slot_ns / SETTLED_PARTS + nic.index_read_ns + nic.index_lag_ns + nic.tick_blur_ns
 
 
