@@ -45,6 +45,8 @@ TINY = {
     "fig8": ["duration_s=0.5", "warmup_s=0.5"],
     "fig12": ["duration_s=1", "warmup_s=2", "software_warmup_s=2", "software_duration_s=4"],
     "fig13": ["batch_slots=4", "duration_s=2", "warmup_s=1", "software_warmup_s=4", "seeds=2"],
+    "fig17": ["measured_ms=5", "warmup_ms=20"],
+    "fig18": ["measured_ms=5", "warmup_ms=20"],
     "fig22": ["seeds=2", "duration_s=20", "single_s=15", "hold_s=2"],
     "headline": ["duration_s=1", "gains_s=1", "warmup_s=2"],
     "fig27": SETS,

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from keepon.errors import ConfigError
+from keepon.studies import goodput
 from keepon.studies.clocks import fig7, fig8, fig12, fig13, fig22, headline
 from keepon.studies.partitions import fig27, schedulability
 from keepon.studies.ptperrors import analysis, eq4, eq6, fig28, fig29
@@ -25,6 +26,8 @@ STUDIES: dict[str, Study[Any]] = {
     "fig8": fig8.STUDY,
     "fig12": fig12.STUDY,
     "fig13": fig13.STUDY,
+    "fig17": goodput.FIG17,
+    "fig18": goodput.FIG18,
     "fig22": fig22.STUDY,
     "headline": headline.STUDY,
     "fig27": fig27.STUDY,
