@@ -166,7 +166,14 @@ def test_periods_no_slot_time_divides_are_refused() -> None:
         make_plan(scenario)
 
 
-@pytest.mark.parametrize("helps", [r"frames of at most (\d+) bytes", r"period_ns = (\d+), or slot"])
+@pytest.mark.parametrize(
+    "helps",
+    [
+        r"frames of at most (\d+) bytes",
+        r"period_ns = (\d+), frame",
+        r'frame_bytes_max = ("auto"), or',
+    ],
+)
 def test_what_is_said_of_periods_that_no_slot_time_divides_helps(helps: str) -> None:
     """1300 bytes each 1 ms: 12500 ns divide it, and are longer than a slot, in half bytes. So where
     no frame may take several slots.
@@ -181,8 +188,10 @@ def test_what_is_said_of_periods_that_no_slot_time_divides_helps(helps: str) -> 
         make_plan(small(**long))
     value = re.findall(helps, str(told.value))[0]
     changed = {**long, "frame_bytes = 200": f"frame_bytes = {value}"}
-    if "bytes" not in helps:
+    if "period" in helps:
         changed = {**long, "1_000_000": value}
+    elif "max" in helps:
+        changed = {key: text.replace("= 0 }", f"= {value} }}") for key, text in long.items()}
     assert make_plan(small(**changed))["status"] == "feasible"
 
 

@@ -27,7 +27,7 @@ def mtu_note(machine: Machine) -> str | None:
         without += f", and below {IPV4_MTU_MIN} for IPv4, too"
     return (
         f"{machine.keepon_name} comes up with an MTU of what its slots carry, too small for"
-        f" {without}: {told}; longer slot_bytes in the scenario raise it"
+        f" {without}: {told}; longer slot_bytes or frame_bytes_max in the scenario raise it"
     )
 
 

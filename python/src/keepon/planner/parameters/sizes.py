@@ -219,6 +219,8 @@ def _no_slot_time(needs: Needs, least_bytes: int) -> ConfigError:
         before_ps, common_ps = common_ps, math.gcd(common_ps, stream.period_ns * PS_PER_NS)
         if not slots.candidates(common_ps, least_bytes, needs.rate_bps, longest):
             fitting = _fitting(needs, least_bytes, before_ps, stream)
+            if _is_whole(needs) and not needs.counted:
+                fitting.append('frame_bytes_max = "auto"')
             byte_ns = byte_time_ps(needs.rate_bps) / PS_PER_NS
             return ConfigError(
                 f'key `stream[{index}].period_ns` (stream "{stream.id}") = {stream.period_ns}: must'
