@@ -23,12 +23,13 @@ void watch_mark(u64 *planes, u32 plane_words, u32 plane, u32 index)
 	watched_is_marked |= plane == watched_plane && index == watched_index;
 }
 
-/* Instead of find_rows(). */
-void no_rows(struct kpn_partition *partition, const u16 *allowed, u32 slots)
+/* Instead of kpn_masks_row_max(). */
+u32 no_rows(const u16 *allowed, u32 slots, u8 tc)
 {
-	(void)partition;
 	(void)allowed;
 	(void)slots;
+	(void)tc;
+	return 0;
 }
 
 /*
@@ -107,7 +108,7 @@ void mark_sets_one_bit(void)
  * define: ANY_CLASSES=0x8003
  * cases: SLOTS=3 1 2 22 33 65
  * replace: mark: watch_mark (mark_sets_one_bit)
- * replace: find_rows: no_rows (rows_are_the_longest)
+ * replace: kpn_masks_row_max: no_rows (rows_are_the_longest)
  * unwind: 67
  * unwindset: kpn_partition_init.0:4
  * mutant: core/src/partition.c: KPN_PLANE_RESERVED, index); => KPN_PLANE_RESERVED, from);
@@ -195,19 +196,17 @@ void index_is_modulo(void)
  * cases: SLOTS=5 1 2 9
  * unwind: 148
  * mutant: core/src/partition.c: i < 2 * slots + KPN_SPAN_SLOTS_MAX => i < slots
- * mutant: core/src/partition.c: ? row[tc] + 1 : 0; => ? row[tc] + 1 : row[tc];
+ * mutant: core/src/partition.c: ? row + 1 : 0; => ? row + 1 : row;
  */
 void rows_are_the_longest(void)
 {
-	struct kpn_partition partition = { .slots = SLOTS };
 	u16 allowed[SLOTS];
-	u32 tc = any_below(2) ? 15 : 0;
+	u8 tc = any_below(2) ? 15 : 0;
 	u32 longest = 0;
 	u32 row = 0;
 	u32 i;
 
 	any_masks(allowed);
-	find_rows(&partition, allowed, SLOTS);
 	for (i = 0; i < 2 * SLOTS; i++) {
 		row = allowed[i % SLOTS] >> tc & 1 ? row + 1 : 0;
 		if (row > longest)
@@ -216,6 +215,6 @@ void rows_are_the_longest(void)
 	/* a row without an end is as long as any frame */
 	if (longest >= SLOTS)
 		longest = KPN_SPAN_SLOTS_MAX;
-	PROVE(partition.row_max[tc] == longest);
+	PROVE(kpn_masks_row_max(allowed, SLOTS, tc) == longest);
 }
 #endif

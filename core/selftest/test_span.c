@@ -216,6 +216,7 @@ struct link {
 };
 
 static u16 masks[64];
+static struct kpn_nic_caps caps;
 
 static bool start_link(const struct link *link)
 {
@@ -245,7 +246,6 @@ static bool start_link(const struct link *link)
 		.persistent = link->persistent,
 	};
 	struct kpn_config config;
-	struct kpn_nic_caps caps;
 
 	caps = fake_nic_caps(&params, 200000, KPN_FRAME_BYTES_MIN, link->slot_bytes + 16, 1);
 	kpn_config_defaults(&config, &caps, rate_bps, link->slot_bytes);
@@ -660,6 +660,41 @@ static void test_large_corrections(struct kpn_selftest *t)
 	expect_no_violation(t);
 }
 
+/* What a class may send is known before there is a pacer, by the slots it has in a row. */
+static void test_limits_of_rows(struct kpn_selftest *t)
+{
+	struct link link = { .slot_bytes = 230, .prefetch_slots = 3, .persistent = true };
+	u32 longest[2] = { 0, 0 };
+	u32 row;
+	u32 i;
+
+	for (i = 0; i < 2; i++) {
+		link.fragments_max = i ? 128 : 1;
+		for (row = 1; row < 12; row++) {
+			u32 slot;
+
+			/* round the end of the table */
+			for (slot = 0; slot < KPN_COUNT_OF(masks); slot++)
+				masks[(slot + 60) % KPN_COUNT_OF(masks)] =
+					slot < row ? 1 << BEST_EFFORT : 1 << SCHEDULED;
+			if (!start_link(&link)) {
+				KPN_EXPECT(t, false);
+				return;
+			}
+			KPN_EXPECT_EQ(t, kpn_masks_row_max(masks, 64, BEST_EFFORT), row);
+			KPN_EXPECT_EQ(t, kpn_config_frame_bytes_max(&rig.config, &caps, row),
+				      kpn_pacer_frame_bytes_max(rig.pacer, BEST_EFFORT));
+			if (longest[i] && longest[i] < 1518)
+				KPN_EXPECT(t, kpn_config_frame_slots(&rig.config, &caps,
+								     longest[i] + 1) == row);
+			longest[i] = kpn_config_frame_bytes_max(&rig.config, &caps, row);
+		}
+		KPN_EXPECT_EQ(t, longest[i], 1518);
+		KPN_EXPECT_EQ(t, kpn_config_frame_slots(&rig.config, &caps, 1518), i ? 7 : 9);
+	}
+	KPN_EXPECT_EQ(t, kpn_config_frame_bytes_max(&rig.config, &caps, 1), 230 - 16);
+}
+
 void kpn_test_span(struct kpn_selftest *t)
 {
 	test_fewest_slots(t);
@@ -672,4 +707,5 @@ void kpn_test_span(struct kpn_selftest *t)
 	test_switch_within_a_frame(t);
 	test_fast_links(t);
 	test_large_corrections(t);
+	test_limits_of_rows(t);
 }

@@ -70,6 +70,34 @@ u32 kpn_span_slots_max(const struct kpn_config *config, const struct kpn_nic_cap
 	return kpn_span_of(&rule, config->frame_bytes_max).slots;
 }
 
+u32 kpn_config_frame_slots(const struct kpn_config *config, const struct kpn_nic_caps *caps,
+			   u32 frame_bytes)
+{
+	struct kpn_span_rule rule = kpn_span_rule_of(config, caps);
+
+	if (config->mode != KPN_MODE_PHASE_LOCKED && frame_bytes > rule.single_bytes_max)
+		return 0;
+	return kpn_span_of(&rule, frame_bytes).slots;
+}
+
+u32 kpn_config_frame_bytes_max(const struct kpn_config *config, const struct kpn_nic_caps *caps,
+			       u32 row_slots)
+{
+	struct kpn_span_rule rule = kpn_span_rule_of(config, caps);
+	u32 least = rule.single_bytes_max;
+	u32 most = kpn_span_slots_max(config, caps) > 1 ? config->frame_bytes_max : least;
+
+	while (least < most) {
+		u32 middle = least + (most - least + 1) / 2;
+
+		if (kpn_span_of(&rule, middle).slots <= row_slots)
+			least = middle;
+		else
+			most = middle - 1;
+	}
+	return least;
+}
+
 /*
  * A frame is within what is posted and what best effort is placed ahead, is stored before the wire
  * comes there and within the budget of a call, and the ring has room for the slots of two that the

@@ -28,26 +28,6 @@ static void mark(u64 *planes, u32 plane_words, u32 plane, u32 index)
 								       << index % KPN_WORD_BITS;
 }
 
-/* Rows go on from the end of the period to its start, so it is gone through twice. */
-static void find_rows(struct kpn_partition *partition, const u16 *allowed, u32 slots)
-{
-	u32 row[KPN_CLASS_COUNT] = { 0 };
-	u32 from = 0;
-	u32 i;
-	u32 tc;
-
-	for (i = 0; i < 2 * slots + KPN_SPAN_SLOTS_MAX; i++) {
-		u32 mask = allowed[from];
-
-		from = from + 1 < slots ? from + 1 : 0;
-		for (tc = 0; tc < KPN_CLASS_COUNT; tc++) {
-			row[tc] = mask >> tc & 1 ? row[tc] + 1 : 0;
-			if (row[tc] > partition->row_max[tc] && row[tc] <= KPN_SPAN_SLOTS_MAX)
-				partition->row_max[tc] = (u8)row[tc];
-		}
-	}
-}
-
 void kpn_partition_init(struct kpn_partition *partition, void *memory, const u16 *allowed,
 			u32 slots)
 {
@@ -56,6 +36,7 @@ void kpn_partition_init(struct kpn_partition *partition, void *memory, const u16
 	u64 *planes = memory;
 	u32 from = 0;
 	u32 index;
+	u8 tc;
 
 	memset(memory, 0, kpn_partition_bytes(slots));
 	*partition = (struct kpn_partition){
@@ -76,7 +57,8 @@ void kpn_partition_init(struct kpn_partition *partition, void *memory, const u16
 		if (++from == slots)
 			from = 0;
 	}
-	find_rows(partition, allowed, slots);
+	for (tc = 0; tc < KPN_CLASS_COUNT; tc++)
+		partition->row_max[tc] = (u8)kpn_masks_row_max(allowed, slots, tc);
 }
 
 u32 kpn_partition_index(const struct kpn_partition *partition, u64 net_slot)
@@ -114,4 +96,21 @@ u32 kpn_masks_gap_max(const u16 *allowed, u32 slots, u16 classes)
 	if (first == slots)
 		return 0;
 	return first + slots - last > gap ? first + slots - last : gap;
+}
+
+/* Rows go on from the end of the period to its start, so it is gone through twice. */
+u32 kpn_masks_row_max(const u16 *allowed, u32 slots, u8 tc)
+{
+	u32 row = 0;
+	u32 most = 0;
+	u32 from = 0;
+	u32 i;
+
+	for (i = 0; i < 2 * slots + KPN_SPAN_SLOTS_MAX && most < KPN_SPAN_SLOTS_MAX; i++) {
+		row = allowed[from] >> tc & 1 ? row + 1 : 0;
+		from = from + 1 < slots ? from + 1 : 0;
+		if (row > most)
+			most = row;
+	}
+	return most;
 }

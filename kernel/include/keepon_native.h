@@ -66,7 +66,7 @@ struct keepon_native_caps {
  * struct keepon_native_setup - what a claimed ring must offer
  * @ring_slots: descriptors; within the caps
  * @slot_bytes: nominal length of placeholders, FCS included
- * @buffer_bytes: of each buffer: longest slot with trim, FCS included
+ * @buffer_bytes: of each buffer: longest slot with trim and longest frame, FCS included
  * @placeholder: enum kpn_placeholder
  * @spare_buffers: frames are written to buffers of their own, from which no placeholder is sent;
  *	only

@@ -13,12 +13,21 @@ enum { KEEPON_MTU_MIN = 68 };
 
 unsigned int keepon_dev_limits(struct keepon *keepon)
 {
+	const struct keepon_gates *gates[2] = { keepon->taprio.now, keepon->taprio.next };
 	struct net_device *dev = keepon->dev;
-	unsigned int max = keepon_plan_frame_max(&keepon->plan) - ETH_HLEN - KPN_FCS_BYTES;
+	unsigned int max = keepon->plan.frame_max;
+	u32 i;
 
+	for (i = 0; i < 2; i++) {
+		if (gates[i])
+			max = min(max, gates[i]->frame_max);
+	}
+	max -= ETH_HLEN + KPN_FCS_BYTES;
 	dev->max_mtu = max;
 	dev->min_mtu = min_t(unsigned int, KEEPON_MTU_MIN, max);
-	return max >= dev->min_mtu + VLAN_HLEN ? max - VLAN_HLEN : max;
+	if (max >= dev->min_mtu + VLAN_HLEN)
+		max -= VLAN_HLEN;
+	return min(max, max(keepon->lower->mtu, dev->min_mtu));
 }
 
 void keepon_dev_refit(struct keepon *keepon, unsigned int old_default_mtu)

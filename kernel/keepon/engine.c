@@ -109,8 +109,10 @@ static int claim(struct keepon_engine *engine, struct netlink_ext_ack *extack)
 		.ring_slots = config->ring_slots,
 		.slot_bytes = config->slot_bytes,
 		/* Paper mode does not trim, and whatever trim was asked for means nothing there. */
-		.buffer_bytes = config->slot_bytes +
-				(config->mode == KPN_MODE_PHASE_LOCKED ? config->trim_up_bytes : 0),
+		.buffer_bytes = max(config->slot_bytes + (config->mode == KPN_MODE_PHASE_LOCKED ?
+								  config->trim_up_bytes :
+								  0),
+				    config->frame_bytes_max),
 		.placeholder = config->placeholder,
 		.spare_buffers = kpn_config_spare_buffers(config),
 	};
@@ -346,7 +348,6 @@ static bool wanted(const struct keepon *keepon)
 /* Rate and limits are those of now: work the setup out again if they changed. */
 static int renew_plan(struct keepon *keepon, struct netlink_ext_ack *extack)
 {
-	unsigned int default_mtu = keepon_dev_limits(keepon);
 	struct keepon_plan plan;
 	int error = keepon_plan_make(&plan, &keepon->setup, keepon->lower, extack);
 
@@ -354,12 +355,12 @@ static int renew_plan(struct keepon *keepon, struct netlink_ext_ack *extack)
 		return error;
 	keepon_plan_free(&keepon->plan);
 	keepon->plan = plan;
-	keepon_dev_refit(keepon, default_mtu);
 	return 0;
 }
 
 int keepon_engine_begin(struct keepon *keepon, struct netlink_ext_ack *extack)
 {
+	unsigned int default_mtu = keepon_dev_limits(keepon);
 	int error;
 
 	ASSERT_RTNL();
@@ -373,7 +374,9 @@ int keepon_engine_begin(struct keepon *keepon, struct netlink_ext_ack *extack)
 		keepon->start_failures++;
 		return error;
 	}
-	return start(keepon, extack);
+	error = start(keepon, extack);
+	keepon_dev_refit(keepon, default_mtu);
+	return error;
 }
 
 /* Whether the wire runs by limits and a rate that are not those of the lower device any more. */

@@ -22,6 +22,7 @@
 	X(head_seq, state.head_seq)                          \
 	X(lock_seq, state.lock_seq)                          \
 	X(lead_slots, kpn_pacer_lead_slots(engine->pacer))   \
+	X(frame_slots_max, frame_slots_max(engine))          \
 	X(bound_boundary_error_ps, bounds.boundary_error_ps) \
 	X(bound_span_ns, bounds.span_ns)                     \
 	X(bound_lock_ns, bounds.lock_ns)
@@ -64,6 +65,12 @@ static void get_strings(struct net_device *dev, u32 set, u8 *data)
 #define SAY(name, expression) ethtool_sprintf(&data, #name);
 	STATES(SAY)
 #undef SAY
+}
+
+/* Slots of the longest frame; 1 where none is longer than a slot. */
+static u32 frame_slots_max(const struct keepon_engine *engine)
+{
+	return kpn_pacer_frame_slots(engine->pacer, engine->config.frame_bytes_max) ?: 1;
 }
 
 static void put_states_locked(const struct keepon *keepon, u64 *data)

@@ -478,6 +478,8 @@ int keepon_gates_suit(struct keepon_gates *gates, const struct keepon_plan *plan
 	kvfree(gates->masks);
 	gates->masks = masks;
 	gates->slots = slots;
+	gates->frame_max = kpn_config_frame_bytes_max(&plan->config, &plan->caps,
+						      keepon_row_slots(masks, slots));
 	return 0;
 }
 

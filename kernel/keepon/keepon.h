@@ -246,7 +246,8 @@ extern struct rtnl_link_ops keepon_link_ops;
 void keepon_dellink(struct net_device *dev, struct list_head *head);
 void keepon_dev_setup(struct net_device *dev);
 /**
- * keepon_dev_limits() - MTU range by the plan; returns the MTU that leaves room for one VLAN tag
+ * keepon_dev_limits() - MTU range by the plan and the gates; returns that of the lower device, or
+ * the greatest that leaves room for one VLAN tag
  */
 unsigned int keepon_dev_limits(struct keepon *keepon);
 /** keepon_dev_refit() - the plan is another: limits, and an MTU that had its default, follow */

@@ -102,7 +102,8 @@ static int choose_address_and_mtu(struct keepon *keepon, struct nlattr *tb[],
 		dev->mtu = mtu;
 	if (dev->mtu > dev->max_mtu || dev->mtu < dev->min_mtu) {
 		keepon_explain(
-			extack, "mtu %u is not within %u to %u, which slots of %u bytes allow",
+			extack,
+			"mtu %u is not within %u to %u, for which slots of %u bytes have room",
 			dev->mtu, dev->min_mtu, dev->max_mtu, keepon->plan.config.slot_bytes);
 		return -EINVAL;
 	}
@@ -116,20 +117,34 @@ static int choose_address_and_mtu(struct keepon *keepon, struct nlattr *tb[],
 static void warn_without_ip(const struct keepon *keepon, struct netlink_ext_ack *extack)
 {
 	const struct keepon_plan *plan = &keepon->plan;
-	u32 trim_bytes = plan->config.slot_bytes - keepon_plan_frame_max(plan);
+	const struct kpn_config *config = &plan->config;
 	bool without_ipv4 = keepon->dev->mtu < IPV4_MIN_MTU;
 	u32 least = without_ipv4 ? IPV4_MIN_MTU : IPV6_MIN_MTU;
 	const char *lost = without_ipv4 ? "IPv4 and IPv6" : "IPv6";
-	u32 bytes = least + ETH_HLEN + VLAN_HLEN + KPN_FCS_BYTES + trim_bytes;
+	u32 bytes = least + ETH_HLEN + VLAN_HLEN + KPN_FCS_BYTES;
+	u32 slots = kpn_config_frame_slots(config, &plan->caps, bytes);
+	u32 row = keepon_row_slots(plan->masks, config->partition_slots);
+	u32 depth = max(config->depth_slots, slots + plan->caps.prefetch_slots_max + 2);
 
-	if (bytes <= plan->caps.frame_bytes_max)
+	if (plan->frame_max >= bytes)
+		keepon_explain(extack, "mtu %u is below %u, so %s is without %s", keepon->dev->mtu,
+			       least, keepon->dev->name, lost);
+	else if (slots > row)
+		keepon_explain(
+			extack,
+			"mtu %u is below %u, so %s is without %s; best effort has %u slots in a row, %u have room for it",
+			keepon->dev->mtu, least, keepon->dev->name, lost, row, slots);
+	else if (slots > 1)
+		keepon_explain(
+			extack,
+			"mtu %u is below %u, so %s is without %s; depth_slots %u with a ring of %u, or longer slots, have room for it",
+			keepon->dev->mtu, least, keepon->dev->name, lost, depth,
+			depth + 2 * (slots - 1) + plan->caps.reserved_slots);
+	else
 		keepon_explain(
 			extack,
 			"mtu %u is below %u, so %s is without %s; slot_bytes %u or more have room for it",
 			keepon->dev->mtu, least, keepon->dev->name, lost, bytes);
-	else
-		keepon_explain(extack, "mtu %u is below %u, so %s is without %s", keepon->dev->mtu,
-			       least, keepon->dev->name, lost);
 }
 
 /* Frees what newlink made; after an unregistration there is nothing left to free. */
@@ -186,6 +201,8 @@ static int make_link(struct net *lower_net, struct net_device *dev, struct nlatt
 	keepon->lower = lower;
 	keepon_setup_init(&keepon->setup);
 	error = keepon_setup_take(&keepon->setup, data, extack);
+	if (tb[IFLA_MTU])
+		keepon->setup.mtu = nla_get_u32(tb[IFLA_MTU]);
 	if (!error)
 		error = keepon_plan_make(&keepon->plan, &keepon->setup, lower, extack);
 	if (!error)

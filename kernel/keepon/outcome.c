@@ -120,10 +120,11 @@ static void complete_one(struct keepon *keepon, struct keepon_frame *frame, int 
 	dev_kfree_skb_any(skb);
 }
 
-/* struct finished - sums of one round, per class */
+/* struct finished - sums of one round, per class; @queued_slots: of @queued_frames */
 struct finished {
 	u32 frames[KPN_CLASS_COUNT];
 	u32 queued_frames[KPN_CLASS_COUNT];
+	u32 queued_slots[KPN_CLASS_COUNT];
 };
 
 static struct keepon_frame *frame_of(struct kpn_frame *frame)
@@ -147,8 +148,10 @@ static struct kpn_frame *complete_some(struct keepon *keepon, struct kpn_frame *
 
 		list = list->next;
 		finished->frames[tc]++;
-		if (frame->queued)
+		if (frame->queued) {
 			finished->queued_frames[tc]++;
+			finished->queued_slots[tc] += frame->frame.slots;
+		}
 		complete_one(keepon, frame, budget);
 		frame->next = *done;
 		*done = frame;
@@ -239,7 +242,7 @@ static void update_queues(struct keepon *keepon, const struct finished *finished
 
 		if (finished->queued_frames[tc])
 			netdev_tx_completed_queue(queue, finished->queued_frames[tc],
-						  finished->queued_frames[tc] * slot_bytes);
+						  finished->queued_slots[tc] * slot_bytes);
 		if (wake & BIT(tc) && netif_tx_queue_stopped(queue) &&
 		    netif_carrier_ok(keepon->dev))
 			netif_tx_wake_queue(queue);

@@ -18,6 +18,7 @@
 
 #include "keepon.h"
 #include "keepon/errno.h"
+#include "keepon/wire.h"
 
 /*
  * What is planned and stored between reading the clock and asking for a switch; polls until a table
@@ -335,12 +336,32 @@ static void bridge_again(struct keepon *keepon)
 	raw_spin_unlock_irqrestore(&keepon->lock, flags);
 }
 
+/* The stack sends frames of the device's MTU, whatever the gates are: such a frame must have slots. */
+static int check_mtu(const struct keepon *keepon, const struct keepon_gates *gates,
+		     struct netlink_ext_ack *extack)
+{
+	const struct keepon_plan *plan = &keepon->plan;
+	u32 frame_bytes = keepon->dev->mtu + ETH_HLEN + KPN_FCS_BYTES;
+	u32 needed = kpn_config_frame_slots(&plan->config, &plan->caps, frame_bytes);
+
+	if (frame_bytes <= gates->frame_max)
+		return 0;
+	keepon_explain(
+		extack,
+		"mtu %u needs %u slots in a row, and best effort has %u in this list; a window of %llu ns holds as many, or set mtu %u",
+		keepon->dev->mtu, needed, keepon_row_slots(gates->masks, gates->slots),
+		keepon_slots_to_ns(keepon, needed + 1),
+		gates->frame_max - ETH_HLEN - KPN_FCS_BYTES);
+	return -EINVAL;
+}
+
 int keepon_taprio_install(struct keepon *keepon, struct keepon_gates *gates, const u32 *frame_max,
 			  struct netlink_ext_ack *extack)
 {
 	struct keepon_taprio *taprio = &keepon->taprio;
 	struct keepon_table *table = NULL;
-	int error = keepon_gates_suit(gates, &keepon->plan, keepon->dev, extack);
+	int error = keepon_gates_suit(gates, &keepon->plan, keepon->dev, extack) ?:
+			    check_mtu(keepon, gates, extack);
 
 	if (error)
 		return error;
@@ -372,6 +393,7 @@ int keepon_taprio_install(struct keepon *keepon, struct keepon_gates *gates, con
 			"trim reserved: where this list begins, slots of no class are too far apart; choose another base-time or trim any");
 	keepon_tables_free_unused(keepon);
 	keepon_queue_limits(keepon);
+	keepon_dev_limits(keepon);
 	return error;
 }
 
@@ -414,6 +436,7 @@ void keepon_taprio_end(struct keepon *keepon)
 		keepon_engine_anew(keepon);
 	keepon_tables_free_unused(keepon);
 	keepon_queue_limits(keepon);
+	keepon_dev_limits(keepon);
 }
 
 /* ---- the wire starts and stops, the plan changes ---- */
@@ -518,6 +541,7 @@ static void settle(struct work_struct *work)
 	begin_refused(keepon);
 	keepon_tables_free_unused(keepon);
 	keepon_queue_limits(keepon);
+	keepon_dev_limits(keepon);
 	rtnl_unlock();
 }
 

@@ -5,6 +5,7 @@
  * defaults that suit it. First every number gets its default, some of which follow from others that
  * were asked for; then what was asked for replaces it.
  */
+#include <linux/if_vlan.h>
 #include <linux/log2.h>
 #include <linux/slab.h>
 
@@ -45,13 +46,14 @@ void keepon_plan_free(struct keepon_plan *plan)
 	memset(plan, 0, sizeof(*plan));
 }
 
-u32 keepon_plan_frame_max(const struct keepon_plan *plan)
+u32 keepon_row_slots(const u16 *masks, u32 slots)
 {
-	const struct kpn_config *config = &plan->config;
+	u32 most = kpn_masks_row_max(masks, slots, 0);
+	u32 tc;
 
-	if (config->mode == KPN_MODE_PHASE_LOCKED && config->trim == KPN_TRIM_ANY)
-		return config->slot_bytes - config->trim_down_bytes;
-	return config->slot_bytes;
+	for (tc = 1; tc < KPN_CLASS_COUNT && !kpn_masks_gap_max(masks, slots, 1); tc++)
+		most = max(most, kpn_masks_row_max(masks, slots, tc));
+	return most;
 }
 
 /*
@@ -104,19 +106,41 @@ static u32 depth_usual(const struct kpn_config *config, const struct kpn_nic_cap
 	return clamp_t(u64, posted + posted / 3, KEEPON_DEPTH_SLOTS_DEFAULT, caps->ring_slots_max);
 }
 
-/* As the core has it, or the next power of two that has room for a depth beyond the usual. */
-static u32 default_ring_slots(const struct kpn_config *config, const struct kpn_nic_caps *caps,
-			      u32 depth)
+/* Descriptors of a ring that are not posted, so that neither tail nor head divides a frame. */
+static u32 spare_slots(u32 frame_slots)
 {
-	if (config->mode == KPN_MODE_PAPER || depth <= KEEPON_DEPTH_SLOTS_DEFAULT)
-		return config->ring_slots;
-	return clamp_t(u32, roundup_pow_of_two(depth + caps->reserved_slots), config->ring_slots,
-		       caps->ring_slots_max);
+	return 2 * (frame_slots - 1);
 }
 
-/* Ring, depth and batch depend on each other: where only some are given the others follow. */
+/* As the core has it, or a power of two that has room for the usual depth, or a little less. */
+static u32 default_ring_slots(const struct kpn_config *config, const struct kpn_nic_caps *caps,
+			      u32 depth, u32 frame_slots)
+{
+	u32 room = depth - depth / 16 + spare_slots(frame_slots) + caps->reserved_slots;
+
+	if (config->mode == KPN_MODE_PAPER)
+		return config->ring_slots;
+	return clamp_t(u32, roundup_pow_of_two(room), config->ring_slots, caps->ring_slots_max);
+}
+
+/*
+ * The most to post in a ring with room for frames of @frame_slots; where none is as deep as the
+ * longest needs, for those there is room for.
+ */
+static u32 deepest(const struct kpn_nic_caps *caps, u32 posted_max, u32 frame_slots)
+{
+	u32 room =
+		posted_max > caps->prefetch_slots_max ? posted_max - caps->prefetch_slots_max : 0;
+
+	return posted_max - spare_slots(clamp_t(u32, room / 3, 1, frame_slots));
+}
+
+/*
+ * Ring, depth and batch depend on each other: where only some are given the others follow.
+ * @frame_slots: of the longest frame
+ */
 static void default_ring(struct kpn_config *config, const struct keepon_setup *setup,
-			 const struct kpn_nic_caps *caps)
+			 const struct kpn_nic_caps *caps, u32 frame_slots)
 {
 	u32 least = least_batch(config, setup, caps);
 	u32 batch = keepon_setup_number(setup, IFLA_KEEPON_BATCH_SLOTS, least);
@@ -124,23 +148,25 @@ static void default_ring(struct kpn_config *config, const struct keepon_setup *s
 	u32 posted_max;
 	u32 depth;
 
-	config->ring_slots = keepon_setup_number(setup, IFLA_KEEPON_RING_SLOTS,
-						 default_ring_slots(config, caps, usual));
+	config->ring_slots =
+		keepon_setup_number(setup, IFLA_KEEPON_RING_SLOTS,
+				    default_ring_slots(config, caps, usual, frame_slots));
 	posted_max = config->ring_slots > caps->reserved_slots ?
 			     config->ring_slots - caps->reserved_slots :
 			     1;
 	depth = min(batch, posted_max);
 	if (config->mode != KPN_MODE_PAPER)
-		depth = min_t(u64, max3((u64)usual, 4ull * batch, (u64)config->depth_slots),
-			      posted_max);
+		depth = max_t(u64, depth,
+			      min_t(u64, max3((u64)usual, 4ull * batch, (u64)config->depth_slots),
+				    deepest(caps, posted_max, frame_slots)));
 	depth = keepon_setup_number(setup, IFLA_KEEPON_DEPTH_SLOTS, depth);
 	/* What was given stays as it is, to be refused by its name. */
 	if (!(setup->given & BIT_ULL(IFLA_KEEPON_BATCH_SLOTS)))
 		batch = default_batch(config, setup, depth, least);
 	config->batch_slots = batch;
 	config->depth_slots = depth;
-	config->budget_frames =
-		clamp_t(u32, 2 * batch, KEEPON_BUDGET_FRAMES_LEAST, KPN_BUDGET_FRAMES_MAX);
+	config->budget_frames = clamp_t(u32, max(2 * batch, frame_slots),
+					KEEPON_BUDGET_FRAMES_LEAST, KPN_BUDGET_FRAMES_MAX);
 }
 
 static void set_classes(struct kpn_config *config, const struct keepon_setup *setup)
@@ -288,6 +314,33 @@ static u32 default_partition(const struct keepon_plan *plan, const struct keepon
 		       slots;
 }
 
+/*
+ * The longest frame, tagged, of the MTU asked for, or else that there is and the backend sends; in
+ * paper mode none takes several slots.
+ */
+static u32 longest_frame(const struct keepon_plan *plan, const struct keepon_setup *setup)
+{
+	u32 most = min_t(u32, plan->caps.frame_bytes_max, KPN_FRAME_BYTES_MAX);
+
+	if (plan->config.mode == KPN_MODE_PAPER)
+		return 0;
+	return setup->mtu ? min_t(u32, setup->mtu + VLAN_ETH_HLEN + KPN_FCS_BYTES, most) : most;
+}
+
+/* Slots of the longest frame, were all there is room for; what is given of them is not judged yet. */
+static u32 longest_frame_slots(const struct keepon_plan *plan, const struct keepon_setup *setup)
+{
+	struct keepon_plan asked = *plan;
+
+	asked.config.padding = KEEPON_PADDING_AUTO;
+	keepon_setup_lay(setup, &asked, NULL);
+	set_padding(&asked);
+	return clamp_t(
+		u32,
+		kpn_config_frame_slots(&asked.config, &asked.caps, longest_frame(&asked, setup)), 1,
+		KPN_SPAN_SLOTS_MAX);
+}
+
 static void set_defaults(struct keepon_plan *plan, const struct keepon_setup *setup, u64 rate_bps)
 {
 	struct kpn_config *config = &plan->config;
@@ -299,7 +352,7 @@ static void set_defaults(struct keepon_plan *plan, const struct keepon_setup *se
 						      plan->caps.frame_bytes_max)));
 	config->mode = keepon_setup_number(setup, IFLA_KEEPON_MODE, config->mode);
 	paper = config->mode == KPN_MODE_PAPER;
-	default_ring(config, setup, &plan->caps);
+	default_ring(config, setup, &plan->caps, longest_frame_slots(plan, setup));
 	config->partition_slots = default_partition(plan, setup);
 	config->padding = KEEPON_PADDING_AUTO;
 	config->poll_overhead_ns = default_overhead_ns(config);
@@ -316,6 +369,7 @@ static int work_out(struct keepon_plan *plan, const struct keepon_setup *setup, 
 {
 	struct kpn_config *config = &plan->config;
 	struct kpn_problem problem;
+	bool wrong;
 	int error;
 
 	set_defaults(plan, setup, rate_bps);
@@ -332,11 +386,20 @@ static int work_out(struct keepon_plan *plan, const struct keepon_setup *setup, 
 		return error;
 	set_padding(plan);
 	set_classes(config, setup);
-	if (kpn_config_validate(config, &plan->caps, &problem, 1)) {
+	/* the longest frame is as long as there is room for */
+	config->frame_bytes_max = longest_frame(plan, setup);
+	wrong = kpn_config_validate(config, &plan->caps, &problem, 1);
+	if (wrong && !strcmp(problem.field, "frame_bytes_max")) {
+		config->frame_bytes_max = problem.max;
+		wrong = kpn_config_validate(config, &plan->caps, &problem, 1);
+	}
+	if (wrong) {
 		keepon_explain(extack, "%s %llu (allowed: %llu to %llu): %s.", problem.field,
 			       problem.value, problem.min, problem.max, problem.reason);
 		return -EINVAL;
 	}
+	plan->frame_max = kpn_config_frame_bytes_max(
+		config, &plan->caps, keepon_row_slots(plan->masks, config->partition_slots));
 	return 0;
 }
 

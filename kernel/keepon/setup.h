@@ -39,6 +39,7 @@ struct keepon;
  * @classes: late policy and rounding per class; KEEPON_CLASS_KEEP where not asked for
  * @allowed: @allowed_count class masks, NULL if not asked for; kvmalloc
  * @table: names these masks to whoever reads them in parts, 0 without any
+ * @mtu: of the device when it was made, 0 if not asked for: no longer frames need several slots
  */
 struct keepon_setup {
 	u64 given;
@@ -47,6 +48,7 @@ struct keepon_setup {
 	u16 *allowed;
 	u32 allowed_count;
 	u64 table;
+	u32 mtu;
 };
 
 /**
@@ -55,6 +57,7 @@ struct keepon_setup {
  * @caps: of the backend; @claims: enum keepon_native_claims; @context: enum keepon_native_context
  * @masks: config.partition_slots class masks; kvmalloc
  * @class_slots: how many of them allow each class
+ * @frame_max: longest frame of best effort by them, FCS included (keepon_row_slots())
  * @clock: enum keepon_clock; @merge, @tau_ns: as chosen, 0 ns: what kpn_merge_tau_ns() says
  * @backend: enum keepon_backend; @force: run it though nobody has seen its wire take its time
  * @rx_caps: of the receive ring, with clock dual
@@ -68,6 +71,7 @@ struct keepon_plan {
 	u8 context;
 	u16 *masks;
 	u32 class_slots[KEEPON_CLASS_COUNT];
+	u32 frame_max;
 	u8 poll;
 	u32 poll_cpu;
 	u8 poll_fifo;
@@ -132,8 +136,11 @@ int keepon_attributes_put(struct sk_buff *skb, const struct keepon *keepon);
 int keepon_plan_make(struct keepon_plan *plan, const struct keepon_setup *setup,
 		     struct net_device *lower, struct netlink_ext_ack *extack);
 void keepon_plan_free(struct keepon_plan *plan);
-/** keepon_plan_frame_max() - longest real frame, FCS included */
-u32 keepon_plan_frame_max(const struct keepon_plan *plan);
+/**
+ * keepon_row_slots() - most slots in a row that class masks give class 0, which has all frames that
+ * nobody gives another class; if they give it none, any class
+ */
+u32 keepon_row_slots(const u16 *masks, u32 slots);
 
 /* ---- table.c ---- */
 

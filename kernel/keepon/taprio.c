@@ -32,7 +32,7 @@ static void say_limits(const struct net_device *dev, const struct tc_taprio_qopt
 		if (offload->max_sdu[tc] > dev->max_mtu && net_ratelimit())
 			netdev_info(
 				dev,
-				"taprio: max-sdu %u of traffic class %d is more than slots carry (%u)\n",
+				"taprio: max-sdu %u of traffic class %d is more than the link sends (%u)\n",
 				offload->max_sdu[tc], tc, dev->max_mtu);
 	}
 }

@@ -37,6 +37,7 @@ enum {
  * @cycle_ns: sum of the intervals; the last one was cut or stretched to make it so
  * @extension_ns: by how much its last cycle may be longer when another list follows
  * @masks, @slots: what it comes to with the slots of the present plan; kvmalloc
+ * @frame_max: longest frame of best effort by them, FCS included (keepon_row_slots())
  * @entry_count: of one cycle. @given_count: as asked for, those behind the cycle's end included;
  *	@last_ns: how long the last one of the cycle was to be, then
  */
@@ -47,6 +48,7 @@ struct keepon_gates {
 	u64 extension_ns;
 	u16 *masks;
 	u32 slots;
+	u32 frame_max;
 	u32 entry_count;
 	u32 given_count;
 	u32 last_ns;

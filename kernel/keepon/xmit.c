@@ -165,7 +165,7 @@ static enum kpn_verdict describe_locked(struct keepon_engine *engine, struct kee
 }
 
 /*
- * Byte queue limits count best effort only, each frame as its slot: that is what it takes of the
+ * Byte queue limits count best effort only, each frame as its slots: that is what it takes of the
  * wire, however short it is. A scheduled frame waits because its sender wants it to,
  * and counting it would close the queue to one that has to leave before it; there the number of
  * frames held is the limit. So it is for a shaped class, which has to be known to wait to be owed
@@ -189,7 +189,7 @@ static void account_locked(struct keepon_engine *engine, struct netdev_queue *qu
 		skb->tstamp = 0;
 	}
 	if (queued)
-		netdev_tx_sent_queue(queue, engine->config.slot_bytes);
+		netdev_tx_sent_queue(queue, frame->frame.slots * engine->config.slot_bytes);
 	if (++engine->held[tc] >= engine->held_max)
 		netif_tx_stop_queue(queue);
 }

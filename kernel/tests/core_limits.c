@@ -80,6 +80,7 @@ int main(int argc, char **argv)
 	config.ring_slots = (u32)number[3];
 	config.batch_slots = (u32)number[4];
 	config.depth_slots = (u32)number[5];
+	config.frame_bytes_max = 1522;
 	/* As keepon.ko has it; there is no option for it. */
 	config.budget_frames = config.batch_slots > 16 ? 2 * config.batch_slots : 32;
 	pacer = kpn_pacer_init(malloc(kpn_pacer_bytes(&config)), &config, &caps, &nic_ops, NULL, 0);

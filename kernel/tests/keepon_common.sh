@@ -55,7 +55,7 @@ identity() {
 }
 
 options() {
-	ip -d link show "$1" | sed -n 's/ *numtxqueues.*//; s/^ *keepon \(.*[^ ]\) *$/\1/p'
+	ip -d link show "$1" | sed -n 's/ *\(addrgenmode\|numtxqueues\).*//; s/^ *keepon \(.*[^ ]\) *$/\1/p'
 }
 
 is_running() {

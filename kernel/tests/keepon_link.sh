@@ -21,7 +21,8 @@ rejected "loopback below" "no Ethernet device" ip link add link lo name rt0 type
 ip link add dum0 type dummy
 rejected "a driver without a ring" "dum0 \(dummy\) has no descriptor ring" ip link add link dum0 name rt0 type keepon
 rejected "queues chosen" "one queue per traffic class" ip link add link sim0 name rt0 numtxqueues 4 type keepon
-rejected "MTU beyond the slot" "mtu 1500 is not within 68 to 1196" ip link add link sim0 name rt0 mtu 1500 type keepon
+rejected "MTU beyond the longest frame" "mtu 1500 is not within 68 to 1196, for which slots of 1230 bytes have room" \
+	ip link add link sim0 name rt0 mtu 1500 type keepon partition 2 class 0 slots 0
 rejected "another address" "are one station" ip link add link sim0 name rt0 address 02:00:00:00:00:09 type keepon
 rejected "slot too long" "slot_bytes 5000 \(allowed: [0-9]+ to [0-9]+\)" ip link add link sim0 name rt0 type keepon slot_bytes 5000
 rejected "no slot that can be made longer" "slot_bytes 1522 \(allowed: 65 to 1521\): .* trimmed both ways; choose one that can, or use paper mode" \
@@ -35,36 +36,51 @@ rejected "unknown word" "choose strict or relaxed or reschedule" ip link add lin
 is "$(ip link show type keepon)" "" "nothing of all that is left"
 
 run "no options" ip link add link sim0 name rt0 type keepon
-like "$_output" "^Warning: mtu 1192 is below 1280, so rt0 is without IPv6; slot_bytes 1318 or more have room for it" "its MTU is told"
-like "$(options rt0)" "mode phase-locked slot_bytes 1230 ring 256 batch 63 depth 255 partition 1 class 0-15 slots all" "defaults"
+is "$_output" "" "nothing to tell"
+is "$(cat /sys/class/net/rt0/mtu)" 1500 "the MTU of the card, whatever the slots"
+like "$(options rt0)" "mode phase-locked slot_bytes 1230 ring 256 batch 63 depth 253 partition 1 class 0-15 slots all" "defaults"
 rejected "a second upper device" "has an upper device already" ip link add link sim0 name rt1 type keepon
 run "delete" ip link del rt0
-run "slots of that size" ip link add link sim0 name rt0 type keepon slot_bytes 1318
-is "$_output" "" "nothing to tell"
-is "$(cat /sys/class/net/rt0/mtu)" 1280 "the least MTU of IPv6, and room for a tag"
+
+# A frame of 1522 bytes with FCS and tag takes so many slots of each length.
+for slots in "1521 2" "1230 2" "605 3" "230 9" "105 36" "84 73"; do
+	run "slots of ${slots% *} bytes" upper slot_bytes "${slots% *}"
+	is "$_output $(cat /sys/class/net/rt0/mtu) $(counter rt0 frame_slots_max)" " 1500 ${slots#* }" "MTU 1500 in ${slots#* } of them"
+	run "delete" ip link del rt0
+done
+run "a card with another MTU" ip link set sim0 mtu 1400
+run "a link" ip link add link sim0 name rt0 type keepon
+is "$(cat /sys/class/net/rt0/mtu)" 1400 "has that one"
+run "may have a greater one" ip link set rt0 mtu 1500
+ip link set sim0 mtu 1500
+run "slots all frames take one of" ip link set rt0 type keepon mode paper slot_bytes 1318 batch 16
+is "$_output$(cat /sys/class/net/rt0/mtu)" 1296 "have room for IPv6 and a tag"
 run "it has IPv6" ip addr add 2001:db8::1/64 dev rt0
-run "a byte less" ip link set rt0 type keepon slot_bytes 1317
-like "$_output" "^Warning: mtu 1279 is below 1280, so rt0 is without IPv6; slot_bytes 1318" "is told"
-run "another byte less" ip link set rt0 type keepon slot_bytes 1316
+run "fewer bytes" ip link set rt0 type keepon slot_bytes 1301
+like "$_output" "^Warning: mtu 1279 is below 1280, so rt0 is without IPv6; slot_bytes 1302 or more have room for it" "its MTU is told"
+run "another byte less" ip link set rt0 type keepon slot_bytes 1300
 is "$_output" "" "but not again"
 refuse "for it is without" ip addr add 2001:db8::1/64 dev rt0
-run "slots too short for IPv4" ip link set rt0 type keepon slot_bytes 80
-run "the longest of those" ip link set rt0 type keepon slot_bytes 101
-is "$(cat /sys/class/net/rt0/mtu)" 67 "are too short for IPv4, too"
-run "a byte more" ip link set rt0 type keepon slot_bytes 102
+run "slots too short for IPv4" ip link set rt0 type keepon slot_bytes 85
+like "$_output" "^Warning: mtu 67 is below 68, so rt0 is without IPv4 and IPv6; slot_bytes 90 or more have room for it" "is told, too"
+run "a byte more" ip link set rt0 type keepon slot_bytes 86
 is "$(cat /sys/class/net/rt0/mtu)" 68 "the least MTU of IPv4"
-run "too short again" ip link set rt0 type keepon slot_bytes 80
-told="^Warning: mtu 46 is below 68, so rt0 is without IPv4 and IPv6;"
-like "$_output" "$told slot_bytes 10[0-9] or more have room for it" "is told, too"
-short=$(echo "$_output" | sed -n 's/.*slot_bytes \([0-9]*\) or more.*/\1/p')
-run "slots of that size" ip link set rt0 type keepon slot_bytes "$short"
+run "slots of that size" ip link set rt0 type keepon slot_bytes 90
 is "$(cat /sys/class/net/rt0/mtu)" 68 "the least MTU of IPv4, and room for a tag"
 run "delete" ip link del rt0
-run "slots never trimmed" ip link add link sim0 name rt0 type keepon partition 2 class 0 slots 0 trim reserved
-like "$_output" "slot_bytes 1302 or more" "less is enough"
+run "a class table of single slots" ip link add link sim0 name rt0 type keepon partition 2 class 0 slots 0 trim reserved
+like "$_output" "mtu 1208 is below 1280, .* best effort has 1 slots in a row, 2 have room for it" "is told with what is missing"
+run "delete" ip link del rt0
+run "a ring without room" ip link add link sim0 name rt0 type keepon slot_bytes 230 ring 64 depth 63
+like "$_output" "mtu 192 is below 1280, .*; depth_slots 63 with a ring of 78, or longer slots, have room for it" "is told with what is missing"
+run "as it says" ip link set rt0 type keepon ring 78
+[ "$(cat /sys/class/net/rt0/mtu)" -ge 1280 ] && ok "it has" || not_ok "it has: $(cat /sys/class/net/rt0/mtu)"
 run "delete" ip link del rt0
 run "an MTU chosen" ip link add link sim0 name rt0 mtu 1000 type keepon
 is "$_output" "" "is nobody's surprise"
+run "up" ip link set rt0 up
+is "$(counter rt0 frame_slots_max)" 1 "no frame needs several slots"
+refuse "none will" ip link set rt0 mtu 1197
 run "delete" ip link del rt0
 
 run "all options" ip link add link sim0 name rt0 type keepon slot_bytes 605 batch 4 ring 128 depth 100 partition 250 \

@@ -4,8 +4,10 @@
 . /lib/keepon/test.sh
 . /lib/keepon/common.sh
 wire 100000000
-upper slot_bytes 1318 2>/dev/null
+upper slot_bytes 1318
 far_upper slot_bytes 1318
+# a frame a slot
+ip link set rt0 mtu 1280
 wait_until 2 is_running rt0
 wait_until 2 in_b is_running rt1
 ping -q -c 2 10.0.0.2 >/dev/null

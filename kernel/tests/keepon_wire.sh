@@ -85,7 +85,7 @@ ip link set sim0 up
 run "lower up: it runs again" wait_until 3 is_running rt0
 run "lower MTU" ip link set sim0 mtu 1400
 answered "and frames go on" 1
-refuse "an MTU beyond the slot" ip link set rt0 mtu 1300
+refuse "an MTU beyond the longest frame" ip link set rt0 mtu 1505
 ip link set rt0 address 02:00:00:00:00:77
 like "$(ip link show sim0)" "02:00:00:00:00:77" "one station, one address"
 echo "unlink sim0" >$control

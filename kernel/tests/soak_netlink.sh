@@ -20,7 +20,7 @@ fuzz() {
 	# shellcheck disable=SC2086 # words
 	run "options as at first" ip link set rt0 type keepon $first
 	ip link set rt0 mtu 1280
-	# Slots of fewer than 106 bytes leave an MTU without IPv4, and its addresses are gone.
+	# Short slots that are single ones leave an MTU without IPv4, and its addresses are gone.
 	ip addr replace 10.0.0.1/24 dev rt0
 	wait_until 2 is_running rt0
 	ping -q -c 2 -W 1 10.0.0.2 >/dev/null

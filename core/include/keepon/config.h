@@ -167,6 +167,21 @@ u32 kpn_config_batch_least(const struct kpn_nic_caps *caps, u64 rate_bps, u32 sl
 			   u32 poll_overhead_ns);
 
 /**
+ * kpn_config_frame_slots() - slots that a frame of @frame_bytes takes; 0: no number of them is enough
+ * @config: rate, slot, mode, trims, padding, placeholder and drift of one that may be valid
+ */
+u32 kpn_config_frame_slots(const struct kpn_config *config, const struct kpn_nic_caps *caps,
+			   u32 frame_bytes);
+
+/**
+ * kpn_config_frame_bytes_max() - longest frame of a class that has @row_slots slots in a row, FCS
+ * included
+ * @config: valid but for @config->allowed, which is not looked at
+ */
+u32 kpn_config_frame_bytes_max(const struct kpn_config *config, const struct kpn_nic_caps *caps,
+			       u32 row_slots);
+
+/**
  * kpn_config_validate() - find every wrong field
  * @config: to check; @config->allowed may be read for partition_slots entries if that is in range
  * @caps: of the backend it is for

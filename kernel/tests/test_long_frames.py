@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Frames longer than a slot from a keepon link to a card that knows of none: pings and TCP of MTU
+1500 both ways beside a stream every millisecond, which keeps its byte.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+from guest_programs import PLUGIN, plugin
+from keepon.targets.vm import observations, programs
+from keepon.vm import GuestResult, build_modules, get_kernel, offered_families, run_guest
+from repeats import checked
+
+pytestmark = pytest.mark.vm
+
+HERE = Path(__file__).parent
+BYTE_PS = 80_000  # 100 Mb/s
+OSCILLATOR_PPB = 20_000  # of sim0, as keepon_common.sh makes it
+SEGMENT_BYTES = 1500 - 20 - 32  # payload; headers of IPv4 and of TCP with time stamps
+SHARE = 0.97
+
+
+@dataclass(frozen=True)
+class Slots:
+    """Of which the first of `count` a millisecond is the stream's; an MTU of 1500 takes `frame`."""
+
+    frame_bytes: int
+    count: int
+    frame: int
+    nic: str = ""
+
+    def goodput_bps(self) -> int:
+        """Of TCP, if every slot in a row that has room for a frame has one."""
+        return (self.count - 1) // self.frame * 1000 * SEGMENT_BYTES * 8
+
+
+def boot(slots: Slots, family: str, folder: Path) -> GuestResult:
+    kernel = get_kernel(family)
+    modules = build_modules(kernel, [HERE.parent / name for name in ("native", "hwsim", "keepon")])
+    variables = {
+        "SLOT_BYTES": str(slots.frame_bytes), "PARTITION": str(slots.count),
+        "FRAME_SLOTS": str(slots.frame), "NIC": slots.nic,
+    }  # fmt: skip
+    files = {
+        **programs.guest_files(), PLUGIN: plugin(folder),
+        "/lib/keepon/common.sh": HERE / "keepon_common.sh",
+    }  # fmt: skip
+    # what hwsim does at each of nine stores is the CPU's, too, which is to be quicker than usual
+    result = checked(
+        lambda: run_guest(
+            kernel, HERE / "keepon_long.sh", files, modules=modules,
+            tools=[*programs.tools(), "iperf3"], environment=variables, icount_shift=0,
+            timeout_s=600,
+        )
+    )  # fmt: skip
+    assert result.tap.problems() == []
+    return result
+
+
+def deviations_ps(result: GuestResult, way: str) -> np.ndarray:
+    """By how much each frame of the stream was off its txtime on the wire, less the first one's."""
+    frames = observations.load_json(result.files, f"talk-{way}.json")["frames"]
+    wire_ps = observations.read_wire(result.files["wire"].decode()).raw_ps
+    number = observations.stream_hash("keepon")
+    raw_ps = [wire_ps[number, frame["seq"]] - wire_ps[number, frames[0]["seq"]] for frame in frames]
+    local_ps = np.array([ps + ps * OSCILLATOR_PPB // 10**9 for ps in raw_ps], dtype=np.int64)
+    txtime_ns = [frame["txtime_ns"] - frames[0]["txtime_ns"] for frame in frames]
+    return local_ps - np.array(txtime_ns, dtype=np.int64) * 1000
+
+
+def check(slots: Slots, result: GuestResult) -> None:
+    read = observations.read_counters
+    count, sent, received = (
+        read(result.files[f"{name}.stats"].decode()) for name in ("rt0", "sim0", "sim1")
+    )
+    # on the same kernel and slots: nothing was lost, late or doubted
+    assert count["submitted"] == count["verdict_on_time"] + count["verdict_best_effort"]
+    troubles = ("underruns", "suspected_underruns", "slips", "doubts", "verdict_oversize")
+    assert not any(count[name] for name in troubles)
+    for way in ("there", "back"):
+        assert np.max(np.abs(deviations_ps(result, way))) <= BYTE_PS
+        end = json.loads(result.files[f"iperf-{way}.json"])["end"]
+        assert end["sum_sent"]["retransmits"] == 0
+    there = json.loads(result.files["iperf-there.json"])["end"]["sum_received"]["bits_per_second"]
+    print(f"{slots}: TCP {there / 1e6:.2f} Mb/s of {slots.goodput_bps() / 1e6:.2f}")
+    assert SHARE * slots.goodput_bps() <= there <= slots.goodput_bps()
+    # each frame arrived whole, and what had a bad FCS were placeholders
+    assert received["rx_frames"] == sent["tx_frames"] and not sent["tx_torn"]
+    assert received["rx_bytes"] == sent["tx_bytes"]
+    assert received["rx_fcs_errors"] == received["rx_placeholders"] == sent["tx_placeholders"] > 0
+
+
+@pytest.mark.parametrize("family", offered_families())
+@pytest.mark.parametrize(
+    "slots",
+    [
+        Slots(230, 50, 9),
+        pytest.param(Slots(605, 20, 3), marks=pytest.mark.full),
+        Slots(1230, 10, 2),
+    ],
+    ids=lambda slots: f"{slots.frame_bytes}",
+)
+def test_frames_of_several_slots(slots: Slots, family: str, tmp_path: Path) -> None:
+    check(slots, boot(slots, family, tmp_path))
