@@ -12,6 +12,8 @@ enum {
 	RING_SLOTS_MAX = 4096,
 	COARSE_TICK_NS = 19, /* 18.5 rounded up */
 	POLL_NS_MIN = 5000,
+	TRIM_BYTES = 16, /* by so much slots are lengthened, unless more is asked for */
+	PLACEHOLDER_BYTES = HWSIM_FRAME_BYTES_MIN + KPN_WIRE_OVERHEAD_BYTES,
 };
 
 /*
@@ -51,14 +53,31 @@ static u32 prefetch_slots(const struct hwsim_nic_params *p, u32 slot_bytes)
 }
 
 /*
+ * Slots of a longest frame. Those after its first are as short as may be: of a FIFO, which holds
+ * bytes, as many more than of equal slots can be within.
+ */
+static u32 frame_slots(u32 slot_bytes)
+{
+	u32 wire_bytes = kpn_wire_bytes(slot_bytes);
+
+	if (wire_bytes <= PLACEHOLDER_BYTES)
+		return 1;
+	return min_t(
+		u32, KPN_SPAN_SLOTS_MAX,
+		DIV_ROUND_UP(kpn_wire_bytes(HWSIM_FRAME_BYTES_MAX) + TRIM_BYTES - PLACEHOLDER_BYTES,
+			     wire_bytes - PLACEHOLDER_BYTES));
+}
+
+/*
  * hwsim_ring_caps() - limits at the present rate; RTNL held
  * @nic: that lends its ring
  * @slot_bytes: of slots, FCS included
  * @caps: filled
  *
  * A fetch index passes a slot at its latch plus lag; the frame's first bit follows the frames
- * fetched before it, or, on an idle wire, the restart. Slots may be trimmed, so the bounds allow
- * for shortest and longest frames.
+ * fetched before it, or, on an idle wire, the restart. Slots may be trimmed and frames longer than
+ * slots, so the bounds allow for shortest ones, and for slots that are lengthened and one longest
+ * frame, of whose slots the others are not among them.
  */
 void hwsim_ring_caps(const struct hwsim_nic *nic, u32 slot_bytes, struct kpn_nic_caps *caps)
 {
@@ -66,10 +85,9 @@ void hwsim_ring_caps(const struct hwsim_nic *nic, u32 slot_bytes, struct kpn_nic
 	u32 prefetch = prefetch_slots(p, slot_bytes);
 	u64 ahead_min_ns = div_u64(
 		(u64)prefetch * kpn_wire_bytes(HWSIM_FRAME_BYTES_MIN) * nic->port.byte_ps, 1000);
-	u64 ahead_max_ns =
-		div_u64((u64)prefetch * kpn_wire_bytes(HWSIM_FRAME_BYTES_MAX) * nic->port.byte_ps,
-			1000) +
-		1;
+	u64 ahead_max_bytes = (u64)prefetch * (kpn_wire_bytes(slot_bytes) + TRIM_BYTES) +
+			      kpn_wire_bytes(HWSIM_FRAME_BYTES_MAX);
+	u64 ahead_max_ns = div_u64(ahead_max_bytes * nic->port.byte_ps, 1000) + 1;
 
 	*caps = (struct kpn_nic_caps){
 		.ring_slots_min = RING_SLOTS_MIN,
@@ -93,6 +111,9 @@ void hwsim_ring_caps(const struct hwsim_nic *nic, u32 slot_bytes, struct kpn_nic
 		.has_spare_buffers = true,
 		.desc_persistent = p->persistent,
 	};
+	if (p->fifo_bytes)
+		caps->prefetch_slots_max =
+			min(p->claim_prefetch, prefetch + frame_slots(slot_bytes) - 1);
 	if (!p->index_fetch)
 		return;
 	ahead_min_ns = p->fifo_bytes ? 0 : min_t(u64, ahead_min_ns, p->restart_ns_min);

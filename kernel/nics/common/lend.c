@@ -9,8 +9,9 @@
 #include "lend.h"
 
 enum {
-	TRIM_BYTES_MAX = 64,
-	SLOT_BYTES_MAX = 1538, /* a longest frame, and room to trim it */
+	TRIM_BYTES = 16,        /* by so much slots are lengthened, unless more is asked for */
+	FRAME_BYTES_MAX = 1538, /* a longest frame, and room to trim it */
+	PLACEHOLDER_BYTES = KPN_FRAME_BYTES_MIN + KPN_WIRE_OVERHEAD_BYTES,
 };
 
 /* ---- operations ---- */
@@ -43,15 +44,32 @@ static u32 tick_ns(void)
 #endif
 }
 
-/*
- * No more room to lengthen a slot than is ever of use: how far the index may be ahead of the wire
- * is a number of the longest slots, and a controller that fetches deeper than said is found out by
- * an index that is further ahead.
- */
-static u32 longest_slot(u32 slot_bytes)
+static u32 slot_wire_bytes(u32 slot_bytes)
 {
-	return min_t(u32, max_t(u32, slot_bytes, KPN_FRAME_BYTES_MIN) + TRIM_BYTES_MAX,
-		     SLOT_BYTES_MAX);
+	return kpn_wire_bytes(max_t(u32, slot_bytes, KPN_FRAME_BYTES_MIN));
+}
+
+u32 card_frame_slots(u32 slot_bytes)
+{
+	u32 wire_bytes = slot_wire_bytes(slot_bytes);
+	u32 slots = 1;
+
+	if (wire_bytes > PLACEHOLDER_BYTES)
+		slots = DIV_ROUND_UP(kpn_wire_bytes(FRAME_BYTES_MAX) - PLACEHOLDER_BYTES,
+				     wire_bytes - PLACEHOLDER_BYTES);
+	return min_t(u32, slots, KPN_SPAN_SLOTS_MAX);
+}
+
+/*
+ * What so many slots take at most: all of them lengthened, and one the first of a longest frame,
+ * whose others are not among them. A controller that fetches deeper than said is found out by an
+ * index that is further ahead.
+ */
+static u64 slots_ns(u32 slots, u32 slot_bytes, u64 byte_ps)
+{
+	u64 bytes = (u64)slots * (slot_wire_bytes(slot_bytes) + TRIM_BYTES);
+
+	return div_u64((bytes + kpn_wire_bytes(FRAME_BYTES_MAX)) * byte_ps, 1000);
 }
 
 static const char *refused(const struct card *card, struct card_link link)
@@ -66,11 +84,9 @@ static const char *refused(const struct card *card, struct card_link link)
 int card_query(const struct card *card, struct card_link link, u32 slot_bytes,
 	       struct keepon_native_caps *caps, const char **why)
 {
-	u32 longest_bytes = longest_slot(slot_bytes);
 	u64 byte_ps = kpn_byte_time_ps((link.mbps ?: SPEED_1000) * 1000000ull);
 	struct kpn_nic_caps *nic = &caps->nic;
-	u64 ahead_ns = div_u64(
-		(u64)nic->prefetch_slots_max * kpn_wire_bytes(longest_bytes) * byte_ps, 1000);
+	u64 ahead_ns = slots_ns(nic->prefetch_slots_max, slot_bytes, byte_ps);
 	const char *reason = refused(card, link);
 
 	if (reason) {
@@ -90,7 +106,7 @@ int card_query(const struct card *card, struct card_link link, u32 slot_bytes,
 	nic->poll_ns_min = CARD_POLL_NS_MIN;
 	nic->start_quantum_bytes = 1;
 	nic->placeholder_bytes_min = KPN_FRAME_BYTES_MIN;
-	nic->frame_bytes_max = longest_bytes;
+	nic->frame_bytes_max = FRAME_BYTES_MAX;
 	nic->placeholder_kinds = BIT(KPN_PLACEHOLDER_BAD_FCS);
 	nic->desc_persistent = true;
 	return 0;

@@ -128,6 +128,7 @@ static int native_query(struct net_device *dev, u32 slot_bytes, struct keepon_na
 			const char **why)
 {
 	struct intel_nic *nic = netdev_priv(dev);
+	int error;
 
 	*caps = (struct keepon_native_caps){
 		.nic = {
@@ -138,7 +139,10 @@ static int native_query(struct net_device *dev, u32 slot_bytes, struct keepon_na
 			.index_counts_done = index_done,
 		},
 	};
-	return card_query(&nic->card, intel_link(nic), slot_bytes, caps, why);
+	error = card_query(&nic->card, intel_link(nic), slot_bytes, caps, why);
+	if (!frames_ahead)
+		caps->nic.prefetch_slots_max += card_frame_slots(slot_bytes) - 1;
+	return error;
 }
 
 static int native_claim(struct net_device *dev, const struct keepon_native_setup *setup,
