@@ -188,7 +188,7 @@ bool generic_is_paced(const struct generic_measured *measured);
  */
 u32 generic_lag_ns(const struct generic_measured *measured);
 /** generic_window() - frames the driver must have for the wire not to run dry */
-u32 generic_window(u32 lag_ns, u64 slot_ps);
+u32 generic_window(u32 lag_ns, u32 slot_bytes, u64 rate_bps);
 /** generic_limits() - what keepon.ko is told; without @measured what is assumed; RTNL */
 void generic_limits(struct net_device *dev, u32 slot_bytes, u64 rate_bps,
 		    const struct generic_measured *measured, struct keepon_native_caps *caps);

@@ -5,7 +5,7 @@
  * fetched them. Between the two nobody knows, so stamps and clock are those of software.
  */
 #include <linux/ethtool.h>
-#include <linux/if_ether.h>
+#include <linux/if_vlan.h>
 #include <linux/math64.h>
 #include <linux/module.h>
 #include <linux/rtnetlink.h>
@@ -88,9 +88,11 @@ static u64 lead_ns(const struct generic_measured *measured)
 		     NS_MAX);
 }
 
-u32 generic_window(u32 lag_ns, u64 slot_ps)
+/* Slots of a long frame are shorter than others: as many more keep the wire as long. */
+u32 generic_window(u32 lag_ns, u32 slot_bytes, u64 rate_bps)
 {
-	return div64_u64(lag_ns * 1000ull, slot_ps) + 1 + WINDOW_SPARE;
+	return div64_u64(lag_ns * 1000ull, generic_slot_ps(slot_bytes, rate_bps)) +
+	       keepon_native_frame_slots(slot_bytes) + WINDOW_SPARE;
 }
 
 /* Received PAUSE frames let the wire stand still by right. */
@@ -112,6 +114,7 @@ void generic_limits(struct net_device *dev, u32 slot_bytes, u64 rate_bps,
 {
 	u32 lag_ns = generic_lag_ns(measured);
 	u64 slot_ps = generic_slot_ps(slot_bytes, rate_bps);
+	u64 longest_ps = generic_slot_ps(KPN_FRAME_BYTES_MAX, rate_bps);
 	u64 alone_ns = seen_ns(measured, measured ? measured->alone_ns : 0);
 
 	*caps = (struct keepon_native_caps){
@@ -121,11 +124,11 @@ void generic_limits(struct net_device *dev, u32 slot_bytes, u64 rate_bps,
 			.ring_slots_max = GENERIC_RING_MAX,
 			.ring_slots_multiple = 1,
 			.reserved_slots = 1,
-			.prefetch_slots_max = generic_window(lag_ns, slot_ps) +
+			.prefetch_slots_max = generic_window(lag_ns, slot_bytes, rate_bps) +
 					      div64_u64(lead_ns(measured) * 1000, slot_ps),
 			/* what is with the driver: of when it leaves it tells nothing */
 			.index_counts_done = false,
-			.index_to_wire_ns_min = -(s32)(lag_ns + div_u64(slot_ps, 1000) + 1),
+			.index_to_wire_ns_min = -(s32)(lag_ns + div_u64(longest_ps, 1000) + 1),
 			.index_to_wire_ns_max = (s32)lead_ns(measured),
 			.restart_ns_max = min_t(u64,
 						alone_ns + 1000ull * held_up_us,
@@ -135,7 +138,8 @@ void generic_limits(struct net_device *dev, u32 slot_bytes, u64 rate_bps,
 			.poll_ns_min = POLL_NS_MIN,
 			.start_quantum_bytes = 1,
 			.placeholder_bytes_min = KPN_FRAME_BYTES_MIN,
-			.frame_bytes_max = min_t(u32, dev->mtu + ETH_HLEN + KPN_FCS_BYTES,
+			.frame_bytes_max = min_t(u32,
+						 dev->mtu + VLAN_ETH_HLEN + KPN_FCS_BYTES,
 						 KPN_FRAME_BYTES_MAX),
 			.placeholder_kinds = BIT(KPN_PLACEHOLDER_MAC_CONTROL) |
 					     BIT(KPN_PLACEHOLDER_RESERVED_ADDRESS) |

@@ -85,7 +85,7 @@ static int measure(struct known *known, u32 slot_bytes, u64 rate_bps)
 	generic_describe(measured, known->sentence, sizeof(known->sentence));
 	netdev_info(known->dev, "%s; back %llu ns late, %llu ns early, %llu ns alone; %u ahead\n",
 		    known->sentence, measured->late_ns, measured->early_ns, measured->alone_ns,
-		    generic_window(lag_ns, generic_slot_ps(slot_bytes, rate_bps)));
+		    generic_window(lag_ns, slot_bytes, rate_bps));
 	return 0;
 }
 
@@ -151,8 +151,7 @@ static int generic_claim(struct net_device *dev, const struct keepon_native_setu
 		return -ENOMEM;
 	pump->lag_ns = generic_lag_ns(&known->measured);
 	pump->paced_here = !generic_is_paced(&known->measured);
-	pump->window = generic_window(pump->lag_ns,
-				      generic_slot_ps(setup->slot_bytes, known->measured.rate_bps));
+	pump->window = generic_window(pump->lag_ns, setup->slot_bytes, known->measured.rate_bps);
 	error = make_ring(pump, setup) ?: generic_pump_begin(pump, NULL);
 	if (error) {
 		generic_pump_free(pump);

@@ -13,7 +13,6 @@ enum {
 	COARSE_TICK_NS = 19, /* 18.5 rounded up */
 	POLL_NS_MIN = 5000,
 	TRIM_BYTES = 16, /* by so much slots are lengthened, unless more is asked for */
-	PLACEHOLDER_BYTES = HWSIM_FRAME_BYTES_MIN + KPN_WIRE_OVERHEAD_BYTES,
 };
 
 /*
@@ -50,22 +49,6 @@ static u32 prefetch_slots(const struct hwsim_nic_params *p, u32 slot_bytes)
 		   (p->fifo_bytes - HWSIM_FRAME_BYTES_MAX) /
 				   max_t(u32, slot_bytes, HWSIM_FRAME_BYTES_MIN) +
 			   1);
-}
-
-/*
- * Slots of a longest frame. Those after its first are as short as may be: of a FIFO, which holds
- * bytes, as many more than of equal slots can be within.
- */
-static u32 frame_slots(u32 slot_bytes)
-{
-	u32 wire_bytes = kpn_wire_bytes(slot_bytes);
-
-	if (wire_bytes <= PLACEHOLDER_BYTES)
-		return 1;
-	return min_t(
-		u32, KPN_SPAN_SLOTS_MAX,
-		DIV_ROUND_UP(kpn_wire_bytes(HWSIM_FRAME_BYTES_MAX) + TRIM_BYTES - PLACEHOLDER_BYTES,
-			     wire_bytes - PLACEHOLDER_BYTES));
 }
 
 /*
@@ -112,8 +95,8 @@ void hwsim_ring_caps(const struct hwsim_nic *nic, u32 slot_bytes, struct kpn_nic
 		.desc_persistent = p->persistent,
 	};
 	if (p->fifo_bytes)
-		caps->prefetch_slots_max =
-			min(p->claim_prefetch, prefetch + frame_slots(slot_bytes) - 1);
+		caps->prefetch_slots_max = min(
+			p->claim_prefetch, prefetch + keepon_native_frame_slots(slot_bytes) - 1);
 	if (!p->index_fetch)
 		return;
 	ahead_min_ns = p->fifo_bytes ? 0 : min_t(u64, ahead_min_ns, p->restart_ns_min);

@@ -19,6 +19,25 @@
 #include <linux/skbuff.h>
 
 #include "keepon/nic_ops.h"
+#include "keepon/wire.h"
+
+enum { KEEPON_NATIVE_FRAME_BYTES_MAX = 1538 }; /* a longest frame, and room to trim it */
+
+/**
+ * keepon_native_frame_slots() - slots of a longest frame in one buffer. Those after its first are as
+ * short as may be: of what holds bytes, as many more than of equal slots can be within
+ */
+static inline u32 keepon_native_frame_slots(u32 slot_bytes)
+{
+	u32 short_bytes = kpn_wire_bytes(KPN_FRAME_BYTES_MIN);
+	u32 wire_bytes = kpn_wire_bytes(slot_bytes);
+
+	if (wire_bytes <= short_bytes)
+		return 1;
+	return min_t(u32, KPN_SPAN_SLOTS_MAX,
+		     DIV_ROUND_UP(kpn_wire_bytes(KEEPON_NATIVE_FRAME_BYTES_MAX) - short_bytes,
+				  wire_bytes - short_bytes));
+}
 
 /**
  * enum keepon_native_context - where a backend's ops may be called: the most restricted place that

@@ -45,6 +45,10 @@ is "$(cat /out/echoes.txt)" 20 "echoes come back in the slots between"
 ethtool -S rt0 > /out/counters.txt
 refuse "no stamps are claimed" sh -c "ethtool -T rt0 | grep -q hardware-transmit"
 like "$(options rt0)" "placeholder bad-fcs .* backend generic force off" "what it is"
+# longer than a slot, tagged and not
+is "$(cat /sys/class/net/rt0/mtu) $(counter rt0 frame_slots_max)" "1500 2" "the MTU of the device below"
+like "$(ping -q -c 20 -i 0.02 -s 1472 10.0.0.2)" " 20 packets received" "its longest frames are answered"
+is "$(counter rt0 verdict_oversize) $(counter rt0 underruns)" "0 0" "in slots of the wire"
 # Frames of others through the device below; byte queue limits would hold them back while the driver
 # is kept full.
 for limit in /sys/class/net/sim0/queues/tx-*/byte_queue_limits/limit_min; do

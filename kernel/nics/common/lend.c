@@ -8,11 +8,7 @@
 
 #include "lend.h"
 
-enum {
-	TRIM_BYTES = 16,        /* by so much slots are lengthened, unless more is asked for */
-	FRAME_BYTES_MAX = 1538, /* a longest frame, and room to trim it */
-	PLACEHOLDER_BYTES = KPN_FRAME_BYTES_MIN + KPN_WIRE_OVERHEAD_BYTES,
-};
+enum { TRIM_BYTES = 16 }; /* by so much slots are lengthened, unless more is asked for */
 
 /* ---- operations ---- */
 
@@ -49,17 +45,6 @@ static u32 slot_wire_bytes(u32 slot_bytes)
 	return kpn_wire_bytes(max_t(u32, slot_bytes, KPN_FRAME_BYTES_MIN));
 }
 
-u32 card_frame_slots(u32 slot_bytes)
-{
-	u32 wire_bytes = slot_wire_bytes(slot_bytes);
-	u32 slots = 1;
-
-	if (wire_bytes > PLACEHOLDER_BYTES)
-		slots = DIV_ROUND_UP(kpn_wire_bytes(FRAME_BYTES_MAX) - PLACEHOLDER_BYTES,
-				     wire_bytes - PLACEHOLDER_BYTES);
-	return min_t(u32, slots, KPN_SPAN_SLOTS_MAX);
-}
-
 /*
  * What so many slots take at most: all of them lengthened, and one the first of a longest frame,
  * whose others are not among them. A controller that fetches deeper than said is found out by an
@@ -69,7 +54,7 @@ static u64 slots_ns(u32 slots, u32 slot_bytes, u64 byte_ps)
 {
 	u64 bytes = (u64)slots * (slot_wire_bytes(slot_bytes) + TRIM_BYTES);
 
-	return div_u64((bytes + kpn_wire_bytes(FRAME_BYTES_MAX)) * byte_ps, 1000);
+	return div_u64((bytes + kpn_wire_bytes(KEEPON_NATIVE_FRAME_BYTES_MAX)) * byte_ps, 1000);
 }
 
 static const char *refused(const struct card *card, struct card_link link)
@@ -106,7 +91,7 @@ int card_query(const struct card *card, struct card_link link, u32 slot_bytes,
 	nic->poll_ns_min = CARD_POLL_NS_MIN;
 	nic->start_quantum_bytes = 1;
 	nic->placeholder_bytes_min = KPN_FRAME_BYTES_MIN;
-	nic->frame_bytes_max = FRAME_BYTES_MAX;
+	nic->frame_bytes_max = KEEPON_NATIVE_FRAME_BYTES_MAX;
 	nic->placeholder_kinds = BIT(KPN_PLACEHOLDER_BAD_FCS);
 	nic->desc_persistent = true;
 	return 0;

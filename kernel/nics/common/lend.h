@@ -25,11 +25,6 @@ enum {
  */
 int card_query(const struct card *card, struct card_link link, u32 slot_bytes,
 	       struct keepon_native_caps *caps, const char **why);
-/**
- * card_frame_slots() - slots of a longest frame. Those after its first are as short as may be: of a
- * FIFO, which holds bytes, as many more than of equal slots can be within
- */
-u32 card_frame_slots(u32 slot_bytes);
 /** card_may_claim() - before anything else of a claim; what it returns is to be returned */
 int card_may_claim(const struct card *card, const struct keepon_native_setup *setup);
 /** card_claim() - buffers are there, the ordinary transmit path is closed and drained */

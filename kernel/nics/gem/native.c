@@ -193,7 +193,7 @@ static int native_query(struct net_device *dev, u32 slot_bytes, struct keepon_na
 	};
 	error = card_query(&nic->card, link, slot_bytes, caps, why);
 	if (frames_ahead < 0)
-		ahead += card_frame_slots(slot_bytes) - 1;
+		ahead += keepon_native_frame_slots(slot_bytes) - 1;
 	caps->nic.prefetch_slots_max = ahead;
 	caps->nic.desc_persistent = false;
 	caps->nic.reserved_slots += late_slots(link.mbps ?: SPEED_1000, ahead);

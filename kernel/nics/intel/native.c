@@ -141,7 +141,7 @@ static int native_query(struct net_device *dev, u32 slot_bytes, struct keepon_na
 	};
 	error = card_query(&nic->card, intel_link(nic), slot_bytes, caps, why);
 	if (!frames_ahead)
-		caps->nic.prefetch_slots_max += card_frame_slots(slot_bytes) - 1;
+		caps->nic.prefetch_slots_max += keepon_native_frame_slots(slot_bytes) - 1;
 	return error;
 }
 
