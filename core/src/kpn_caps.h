@@ -9,11 +9,7 @@
 enum {
 	PS_PER_NS = 1000,
 	KPN_POLL_NS_MIN = 200, /* polls of no machine follow each other faster */
-	/*
-	 * A descriptor written, or a fragment copied and taken into the FCS: a slow CPU takes as
-	 * long. Chosen.
-	 */
-	KPN_SPAN_STORE_NS = 200,
+	KPN_STORE_CPU_NS = 200,	 /* unless the backend says another store_cpu_ns */
 };
 
 struct limits {
@@ -103,7 +99,9 @@ static inline u32 trimmed_bytes_min(u8 trim, const struct kpn_nic_caps *caps)
 /** kpn_span_stores_ns_max() - time that all stores of a frame of @slots may take */
 static inline u64 kpn_span_stores_ns_max(const struct kpn_nic_caps *caps, u64 slots)
 {
-	return slots * (KPN_SPAN_STORE_NS + (u64)caps->store_ns_max);
+	u64 store_ns = caps->store_cpu_ns ? caps->store_cpu_ns : KPN_STORE_CPU_NS;
+
+	return slots * (store_ns + caps->store_ns_max);
 }
 
 /** kpn_span_ahead() - slots in which they are done */

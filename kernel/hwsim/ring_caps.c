@@ -13,6 +13,7 @@ enum {
 	COARSE_TICK_NS = 19, /* 18.5 rounded up */
 	POLL_NS_MIN = 5000,
 	TRIM_BYTES = 16, /* by so much slots are lengthened, unless more is asked for */
+	STORE_CPU_NS = 1500, /* what the NIC has fetched by then is worked out at each store */
 };
 
 /*
@@ -84,6 +85,7 @@ void hwsim_ring_caps(const struct hwsim_nic *nic, u32 slot_bytes, struct kpn_nic
 		.restart_ns_min = (u32)shorter(p->restart_ns_min),
 		.restart_ns_max = (u32)longer(p->restart_ns_max),
 		.pause_ns_max = nic->params.flow_control ? pause_ns_max(&nic->port) : 0,
+		.store_cpu_ns = STORE_CPU_NS,
 		.cpu_tick_ns = p->cpu_ticks_coarse ? COARSE_TICK_NS : 1,
 		.poll_ns_min = POLL_NS_MIN,
 		.start_quantum_bytes = 1,

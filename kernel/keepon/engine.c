@@ -105,13 +105,14 @@ static int claim(struct keepon_engine *engine, struct netlink_ext_ack *extack)
 {
 	struct keepon *keepon = engine->keepon;
 	const struct kpn_config *config = &keepon->plan.config;
+	/* Paper mode does not trim, and whatever trim was asked for means nothing there. */
+	u32 trim_bytes = config->mode == KPN_MODE_PHASE_LOCKED ? config->trim_up_bytes : 0;
+	/* between two fragments there is neither preamble nor gap */
+	u32 fragment_bytes = keepon->plan.caps.fragments_max > 1 ? KPN_WIRE_OVERHEAD_BYTES : 0;
 	struct keepon_native_setup setup = {
 		.ring_slots = config->ring_slots,
 		.slot_bytes = config->slot_bytes,
-		/* Paper mode does not trim, and whatever trim was asked for means nothing there. */
-		.buffer_bytes = max(config->slot_bytes + (config->mode == KPN_MODE_PHASE_LOCKED ?
-								  config->trim_up_bytes :
-								  0),
+		.buffer_bytes = max(config->slot_bytes + trim_bytes + fragment_bytes,
 				    config->frame_bytes_max),
 		.placeholder = config->placeholder,
 		.spare_buffers = kpn_config_spare_buffers(config),

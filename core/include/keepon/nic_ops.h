@@ -51,6 +51,8 @@ enum kpn_placeholder {
  *	An index that stands still for longer is taken for a dead NIC (kpn_pacer_limits())
  * @store_ns_max: how long a store may still be under way to the NIC when commit or retire has
  *	returned: 0 for descriptors in memory, a bus transit for descriptors in registers
+ * @store_cpu_ns: how long commit, retire or set_length of one slot of a frame of several keeps a
+ *	slow CPU, a fragment's copy and FCS included; 0: 200, for descriptors in memory (chosen)
  * @cpu_tick_ns: resolution of cpu_ns(), rounded up: a reading t was taken in [t, t + tick); 1 to
  *	1000,
  *	0 means 1 (a Raspberry Pi 4 counts 18.5 ns: 19)
@@ -81,6 +83,7 @@ struct kpn_nic_caps {
 	u32 restart_ns_max;
 	u32 pause_ns_max;
 	u32 store_ns_max;
+	u32 store_cpu_ns;
 	u32 cpu_tick_ns;
 	u32 poll_ns_min;
 	u32 start_quantum_bytes;

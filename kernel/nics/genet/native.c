@@ -16,7 +16,10 @@
 #include "keepon_compat.h"
 #include "lend.h"
 
-enum { RING_SLOTS_MIN = 64 };
+enum {
+	RING_SLOTS_MIN = 64,
+	STORE_CPU_NS = 2000, /* a length is read back, a whole frame has its FCS computed; chosen */
+};
 
 static ushort frames_ahead = 32;
 module_param_named(prefetch, frames_ahead, ushort, 0444);
@@ -157,6 +160,7 @@ static int native_query(struct net_device *dev, u32 slot_bytes, struct keepon_na
 			.ring_slots_max = GENET_SLOTS,
 			.ring_slots_multiple = 1,
 			.prefetch_slots_max = frames_ahead,
+			.store_cpu_ns = STORE_CPU_NS,
 			.index_modulus = RING_INDEX + 1,
 			.index_counts_done = index_done,
 		},
