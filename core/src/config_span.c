@@ -98,29 +98,34 @@ u32 kpn_config_frame_bytes_max(const struct kpn_config *config, const struct kpn
 	return least;
 }
 
+u32 kpn_config_depth_least(const struct kpn_config *config, const struct kpn_nic_caps *caps,
+			   u32 frame_slots)
+{
+	u64 slot_ps = (u64)kpn_wire_bytes(config->slot_bytes) * kpn_byte_time_ps(config->rate_bps);
+
+	return (u32)(frame_slots + caps->prefetch_slots_max + 2 +
+		     kpn_span_ahead(caps, frame_slots, slot_ps));
+}
+
 /*
- * A frame is within what is posted and what best effort is placed ahead, is stored before the wire
- * comes there and within the budget of a call, and the ring has room for the slots of two that the
- * tail must not divide.
+ * A frame is within what is posted and within the budget of a call, and the ring has room for the
+ * slots of two that the tail must not divide.
  */
 static bool has_room(const struct kpn_config *config, const struct kpn_nic_caps *caps)
 {
 	struct kpn_span_rule rule = kpn_span_rule_of(config, caps);
-	u64 slots = kpn_span_slots_max(config, caps);
+	u32 slots = kpn_span_slots_max(config, caps);
 
 	if (slots < 2 || slots > KPN_SPAN_SLOTS_MAX)
 		return false;
-	if (rule.keep_bytes && rule.keep_bytes * PPB < (slots * rule.slot_bytes + rule.keep_bytes) *
-							       config->drift_ppb_max)
+	if (rule.keep_bytes &&
+	    rule.keep_bytes * PPB <
+		    ((u64)slots * rule.slot_bytes + rule.keep_bytes) * config->drift_ppb_max)
 		return false;
 	return rule.slot_bytes == multiple_below(rule.slot_bytes, rule.quantum_bytes) &&
 	       slots <= config->budget_frames &&
-	       slots + caps->prefetch_slots_max + 2 +
-			       kpn_span_ahead(caps, slots,
-					      (u64)rule.slot_bytes *
-						      kpn_byte_time_ps(config->rate_bps)) <=
-		       config->depth_slots &&
-	       config->depth_slots + 2 * (slots - 1) <= posted_max(config->ring_slots, caps);
+	       kpn_config_depth_least(config, caps, slots) <= config->depth_slots &&
+	       config->depth_slots + 2ull * (slots - 1) <= posted_max(config->ring_slots, caps);
 }
 
 u32 kpn_longest_frame(const struct kpn_config *config, const struct kpn_nic_caps *caps,

@@ -8,8 +8,8 @@
 
 enum {
 	PS_PER_NS = 1000,
-	KPN_POLL_NS_MIN = 200, /* polls of no machine follow each other faster */
-	KPN_STORE_CPU_NS = 200,	 /* unless the backend says another store_cpu_ns */
+	KPN_POLL_NS_MIN = 200,  /* polls of no machine follow each other faster */
+	KPN_STORE_CPU_NS = 200, /* unless the backend says another store_cpu_ns */
 };
 
 struct limits {

@@ -124,7 +124,7 @@ static void warn_without_ip(const struct keepon *keepon, struct netlink_ext_ack 
 	u32 bytes = least + ETH_HLEN + VLAN_HLEN + KPN_FCS_BYTES;
 	u32 slots = kpn_config_frame_slots(config, &plan->caps, bytes);
 	u32 row = keepon_row_slots(plan->masks, config->partition_slots);
-	u32 depth = max(config->depth_slots, slots + plan->caps.prefetch_slots_max + 2);
+	u32 depth = max(config->depth_slots, kpn_config_depth_least(config, &plan->caps, slots));
 
 	if (plan->frame_max >= bytes)
 		keepon_explain(extack, "mtu %u is below %u, so %s is without %s", keepon->dev->mtu,
@@ -203,6 +203,7 @@ static int make_link(struct net *lower_net, struct net_device *dev, struct nlatt
 	error = keepon_setup_take(&keepon->setup, data, extack);
 	if (tb[IFLA_MTU])
 		keepon->setup.mtu = nla_get_u32(tb[IFLA_MTU]);
+	keepon->setup.counts_slots = keepon_setup_counts_slots(&keepon->setup);
 	if (!error)
 		error = keepon_plan_make(&keepon->plan, &keepon->setup, lower, extack);
 	if (!error)

@@ -23,7 +23,14 @@
  * posted than the core would by itself: what is posted can still be replaced. More than this would
  * make each clock adjustment, which plans all of it anew, too long.
  */
-#define KEEPON_DEPTH_SLOTS_DEFAULT 256
+#define KEEPON_POSTED_NS_DEFAULT 2560000ull
+#define KEEPON_DEPTH_SLOTS_LEAST 256
+
+/*
+ * 1, 5 and 10 us at 1 Gb/s. The shortest has as little padding as there can be where a frame may
+ * have fragments; where every other slot of one is a placeholder, it costs long frames too much.
+ */
+static const u32 slot_bytes_usual[] = { 105, 605, KEEPON_SLOT_BYTES_PUBLISHED };
 
 /* What a call may do at least; with longer batches it grows, with short ones it need not shrink. */
 #define KEEPON_BUDGET_FRAMES_LEAST 32
@@ -99,11 +106,15 @@ static u32 default_batch(const struct kpn_config *config, const struct keepon_se
 static u32 depth_usual(const struct kpn_config *config, const struct kpn_nic_caps *caps)
 {
 	u64 slot_ps = (u64)kpn_wire_bytes(config->slot_bytes) * kpn_byte_time_ps(config->rate_bps);
+	u64 least = KEEPON_DEPTH_SLOTS_LEAST;
 	u64 posted = caps->prefetch_slots_max;
 
-	if (slot_ps)
+	if (slot_ps) {
+		least = max(least, div64_u64(KEEPON_POSTED_NS_DEFAULT * 1000, slot_ps));
 		posted += div64_u64(caps->restart_ns_max * 1000ull, slot_ps) + 1;
-	return clamp_t(u64, posted + posted / 3, KEEPON_DEPTH_SLOTS_DEFAULT, caps->ring_slots_max);
+	}
+	return clamp_t(u64, posted + posted / 3, min_t(u64, least, caps->ring_slots_max),
+		       caps->ring_slots_max);
 }
 
 /* Descriptors of a ring that are not posted, so that neither tail nor head divides a frame. */
@@ -341,15 +352,16 @@ static u32 longest_frame_slots(const struct keepon_plan *plan, const struct keep
 		KPN_SPAN_SLOTS_MAX);
 }
 
-static void set_defaults(struct keepon_plan *plan, const struct keepon_setup *setup, u64 rate_bps)
+static void set_defaults(struct keepon_plan *plan, const struct keepon_setup *setup, u64 rate_bps,
+			 u32 slot_bytes)
 {
 	struct kpn_config *config = &plan->config;
 	bool paper;
 
-	kpn_config_defaults(config, &plan->caps, rate_bps ?: RATE_BPS_ASSUMED,
-			    keepon_setup_number(setup, IFLA_KEEPON_SLOT_BYTES,
-						min_t(u32, KEEPON_SLOT_BYTES_DEFAULT,
-						      plan->caps.frame_bytes_max)));
+	kpn_config_defaults(
+		config, &plan->caps, rate_bps ?: RATE_BPS_ASSUMED,
+		keepon_setup_number(setup, IFLA_KEEPON_SLOT_BYTES,
+				    min_t(u32, slot_bytes, plan->caps.frame_bytes_max)));
 	config->mode = keepon_setup_number(setup, IFLA_KEEPON_MODE, config->mode);
 	paper = config->mode == KPN_MODE_PAPER;
 	default_ring(config, setup, &plan->caps, longest_frame_slots(plan, setup));
@@ -365,14 +377,14 @@ static void set_defaults(struct keepon_plan *plan, const struct keepon_setup *se
 }
 
 static int work_out(struct keepon_plan *plan, const struct keepon_setup *setup, u64 rate_bps,
-		    struct netlink_ext_ack *extack)
+		    u32 slot_bytes, struct netlink_ext_ack *extack)
 {
 	struct kpn_config *config = &plan->config;
 	struct kpn_problem problem;
 	bool wrong;
 	int error;
 
-	set_defaults(plan, setup, rate_bps);
+	set_defaults(plan, setup, rate_bps, slot_bytes);
 	error = keepon_setup_lay(setup, plan, extack);
 	if (!error)
 		error = check_cpu(extack, "poll_cpu", plan->poll_cpu);
@@ -403,26 +415,75 @@ static int work_out(struct keepon_plan *plan, const struct keepon_setup *setup, 
 	return 0;
 }
 
+bool keepon_setup_counts_slots(const struct keepon_setup *setup)
+{
+	u64 counted = BIT_ULL(IFLA_KEEPON_RING_SLOTS) | BIT_ULL(IFLA_KEEPON_BATCH_SLOTS) |
+		      BIT_ULL(IFLA_KEEPON_DEPTH_SLOTS) | BIT_ULL(IFLA_KEEPON_PARTITION_SLOTS);
+
+	return setup->given & counted || setup->allowed;
+}
+
+/*
+ * Other modes are as published, numbers of slots that were asked for last as long on any card, and
+ * where each slot is a packet of another driver many of them cost too much.
+ */
+static bool wants_published_slots(const struct keepon_setup *setup)
+{
+	return setup->counts_slots ||
+	       keepon_setup_number(setup, IFLA_KEEPON_BACKEND, 0) == KEEPON_BACKEND_GENERIC ||
+	       keepon_setup_number(setup, IFLA_KEEPON_MODE, 0) == KPN_MODE_PAPER ||
+	       keepon_setup_number(setup, IFLA_KEEPON_CLOCK, 0) == KEEPON_CLOCK_DUAL;
+}
+
+/* Whether a ring of them has room for what is usually posted, and frames of several do not waste it. */
+static bool slots_suit(const struct kpn_nic_caps *caps, u64 rate_bps, u32 slot_bytes)
+{
+	u64 slot_ps = (u64)kpn_wire_bytes(slot_bytes) * kpn_byte_time_ps(rate_bps);
+
+	if (slot_bytes == slot_bytes_usual[0] && caps->fragments_max <= 1)
+		return false;
+	return caps->ring_slots_max * slot_ps >= KEEPON_POSTED_NS_DEFAULT * 1000;
+}
+
+/* What the card is at slots of the length asked for, or else at the shortest usual one that suits it. */
+static int choose_slots(struct keepon_plan *plan, const struct keepon_setup *setup,
+			struct net_device *lower, u64 *rate_bps, u32 *slot_bytes,
+			struct netlink_ext_ack *extack)
+{
+	u32 last = ARRAY_SIZE(slot_bytes_usual) - 1;
+	bool given = setup->given & BIT_ULL(IFLA_KEEPON_SLOT_BYTES);
+	u32 i = given || wants_published_slots(setup) ? last : 0;
+	int error;
+
+	for (;; i++) {
+		struct keepon_native_caps caps = {};
+		u32 bytes = keepon_setup_number(setup, IFLA_KEEPON_SLOT_BYTES, slot_bytes_usual[i]);
+
+		*slot_bytes = clamp_t(u32, bytes, KPN_FRAME_BYTES_MIN, KPN_FRAME_BYTES_MAX);
+		error = keepon_lower_caps(lower, plan, *slot_bytes, &caps, rate_bps, extack);
+		plan->caps = caps.nic;
+		plan->claims = caps.claims;
+		plan->context = caps.context;
+		if (error || i == last ||
+		    slots_suit(&plan->caps, *rate_bps ?: RATE_BPS_ASSUMED, *slot_bytes))
+			return error;
+	}
+}
+
 int keepon_plan_make(struct keepon_plan *plan, const struct keepon_setup *setup,
 		     struct net_device *lower, struct netlink_ext_ack *extack)
 {
-	u32 slot_bytes =
-		keepon_setup_number(setup, IFLA_KEEPON_SLOT_BYTES, KEEPON_SLOT_BYTES_DEFAULT);
-	struct keepon_native_caps caps = {};
+	u32 slot_bytes;
 	u64 rate_bps = 0;
 	int error;
 
 	memset(plan, 0, sizeof(*plan));
-	slot_bytes = clamp_t(u32, slot_bytes, KPN_FRAME_BYTES_MIN, KPN_FRAME_BYTES_MAX);
 	plan->backend = keepon_setup_number(setup, IFLA_KEEPON_BACKEND, KEEPON_BACKEND_NATIVE);
 	plan->force = keepon_setup_number(setup, IFLA_KEEPON_FORCE, 0);
-	error = keepon_lower_caps(lower, plan, slot_bytes, &caps, &rate_bps, extack);
-	plan->caps = caps.nic;
-	plan->claims = caps.claims;
-	plan->context = caps.context;
+	error = choose_slots(plan, setup, lower, &rate_bps, &slot_bytes, extack);
 	if (!error)
-		error = work_out(plan, setup, rate_bps, extack)    ?:
-				check_context(plan, lower, extack) ?:
+		error = work_out(plan, setup, rate_bps, slot_bytes, extack) ?:
+				check_context(plan, lower, extack)          ?:
 				check_receive_ring(plan, lower, extack);
 	if (error)
 		keepon_plan_free(plan);

@@ -21,7 +21,7 @@
 #include "keepon_native.h"
 #include "uapi/keepon_link.h"
 
-#define KEEPON_SLOT_BYTES_DEFAULT 1230 /* 10 us at 1 Gb/s (KeepON paper listing 4) */
+#define KEEPON_SLOT_BYTES_PUBLISHED 1230 /* 10 us at 1 Gb/s (KeepON paper listing 4) */
 
 /* Masks one attribute carries: what surrounds them fits the 64 KiB of a nested attribute, too. */
 #define KEEPON_MASKS_MAX 16384
@@ -40,6 +40,7 @@ struct keepon;
  * @allowed: @allowed_count class masks, NULL if not asked for; kvmalloc
  * @table: names these masks to whoever reads them in parts, 0 without any
  * @mtu: of the device when it was made, 0 if not asked for: no longer frames need several slots
+ * @counts_slots: what it was made with were numbers of slots, too (keepon_setup_counts_slots())
  */
 struct keepon_setup {
 	u64 given;
@@ -49,6 +50,7 @@ struct keepon_setup {
 	u32 allowed_count;
 	u64 table;
 	u32 mtu;
+	bool counts_slots;
 };
 
 /**
@@ -108,6 +110,8 @@ int keepon_setup_copy(struct keepon_setup *to, const struct keepon_setup *from);
 int keepon_setup_take(struct keepon_setup *setup, struct nlattr *data[],
 		      struct netlink_ext_ack *extack);
 void keepon_setup_free(struct keepon_setup *setup);
+/** keepon_setup_counts_slots() - whether a number of slots, or a class table, was asked for */
+bool keepon_setup_counts_slots(const struct keepon_setup *setup);
 /** keepon_setup_number() - the number asked for, or @otherwise */
 u64 keepon_setup_number(const struct keepon_setup *setup, int attribute, u64 otherwise);
 /**

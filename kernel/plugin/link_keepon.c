@@ -106,7 +106,7 @@ static void print_help(struct link_util *link, int argc, char **argv, FILE *file
 		"SLOTS:   numbers below the partition and ranges, with a step: 0-3,10 or 0-240/10;\n"
 		"         rest: those no class was given. Once any class has slots, classes without have none,\n"
 		"         but class 0 has the rest unless told otherwise: class 0 slots none.\n"
-		"BYTES:   of a frame with FCS, 1230 by default; longer frames take several slots in a row\n"
+		"BYTES:   of a frame with FCS, by default what suits the card; longer frames take several slots\n"
 		"Example: ip link add link eth0 name rt0 type %s slot_bytes 1230 partition 250 \\\n"
 		"             class 7 slots 0-240/10 late strict\n",
 		link->id, link->id, link->id);

@@ -38,8 +38,14 @@ is "$(ip link show type keepon)" "" "nothing of all that is left"
 run "no options" ip link add link sim0 name rt0 type keepon
 is "$_output" "" "nothing to tell"
 is "$(cat /sys/class/net/rt0/mtu)" 1500 "the MTU of the card, whatever the slots"
-like "$(options rt0)" "mode phase-locked slot_bytes 1230 ring 256 batch 63 depth 253 partition 1 class 0-15 slots all" "defaults"
+like "$(options rt0)" "mode phase-locked slot_bytes 605 ring 512 batch 126 depth 507 partition 1 class 0-15 slots all" "defaults"
+run "a number of slots" ip link set rt0 type keepon batch 20
+like "$(options rt0)" "slot_bytes 605 .* batch 20" "leaves them as long as they are"
 rejected "a second upper device" "has an upper device already" ip link add link sim0 name rt1 type keepon
+run "delete" ip link del rt0
+
+run "numbers of slots" ip link add link sim0 name rt0 type keepon partition 250
+like "$(options rt0)" "mode phase-locked slot_bytes 1230 ring 256 batch 63 depth 253 partition 250" "last as long on any card"
 run "delete" ip link del rt0
 
 # A frame of 1522 bytes with FCS and tag takes so many slots of each length.
@@ -76,7 +82,7 @@ like "$_output" "mtu 192 is below 1280, .*; depth_slots 63 with a ring of 78, or
 run "as it says" ip link set rt0 type keepon ring 78
 [ "$(cat /sys/class/net/rt0/mtu)" -ge 1280 ] && ok "it has" || not_ok "it has: $(cat /sys/class/net/rt0/mtu)"
 run "delete" ip link del rt0
-run "an MTU chosen" ip link add link sim0 name rt0 mtu 1000 type keepon
+run "an MTU chosen" ip link add link sim0 name rt0 mtu 1000 type keepon slot_bytes 1230
 is "$_output" "" "is nobody's surprise"
 run "up" ip link set rt0 up
 is "$(counter rt0 frame_slots_max)" 1 "no frame needs several slots"

@@ -2,6 +2,7 @@
 # Txtimes far ahead, more frames than there is room for, and deadlines: what one sender asks for does not stop the others.
 . /lib/keepon/test.sh
 . /lib/keepon/common.sh
+echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6
 wire 100000000
 far_upper
 upper horizon_ns 0

@@ -182,6 +182,13 @@ u32 kpn_config_frame_bytes_max(const struct kpn_config *config, const struct kpn
 			       u32 row_slots);
 
 /**
+ * kpn_config_depth_least() - depth_slots for frames of @frame_slots: those and what best effort is
+ * placed ahead, so that all stores of a frame are done before the wire comes there
+ */
+u32 kpn_config_depth_least(const struct kpn_config *config, const struct kpn_nic_caps *caps,
+			   u32 frame_slots);
+
+/**
  * kpn_config_validate() - find every wrong field
  * @config: to check; @config->allowed may be read for partition_slots entries if that is in range
  * @caps: of the backend it is for

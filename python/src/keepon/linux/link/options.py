@@ -110,7 +110,7 @@ CLASSES: numbers 0 to 15 and ranges: 3 or 0-2,7
 SLOTS:   numbers below the partition and ranges, with a step: 0-3,10 or 0-240/10;
          rest: those no class was given. Once any class has slots, classes without have none,
          but class 0 has the rest unless told otherwise: class 0 slots none.
-BYTES:   of a frame with FCS, 1230 by default; longer frames take several slots in a row
+BYTES:   of a frame with FCS, by default what suits the card; longer frames take several slots
 -:       further options are read from standard input, where lists may be of any length
 example:
   keepon link add eth0 rt0 slot_bytes 1230 partition 250 class 7 slots 0-240/10 late strict"""
