@@ -76,6 +76,7 @@ static int put_class_slots(struct sk_buff *skb, int attribute, const struct keep
 static const struct keepon_attribute rows[IFLA_KEEPON_MAX + 1] = {
 	[IFLA_KEEPON_MODE] = NUMBER("mode", U8, config.mode),
 	[IFLA_KEEPON_SLOT_BYTES] = NUMBER("slot_bytes", U32, config.slot_bytes),
+	[IFLA_KEEPON_FRAME_BYTES] = NUMBER("frame_bytes", U32, config.frame_bytes_max),
 	[IFLA_KEEPON_RING_SLOTS] = NUMBER("ring", U32, config.ring_slots),
 	[IFLA_KEEPON_BATCH_SLOTS] = NUMBER("batch", U32, config.batch_slots),
 	[IFLA_KEEPON_DEPTH_SLOTS] = NUMBER("depth", U32, config.depth_slots),

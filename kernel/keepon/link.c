@@ -201,8 +201,6 @@ static int make_link(struct net *lower_net, struct net_device *dev, struct nlatt
 	keepon->lower = lower;
 	keepon_setup_init(&keepon->setup);
 	error = keepon_setup_take(&keepon->setup, data, extack);
-	if (tb[IFLA_MTU])
-		keepon->setup.mtu = nla_get_u32(tb[IFLA_MTU]);
 	keepon->setup.counts_slots = keepon_setup_counts_slots(&keepon->setup);
 	if (!error)
 		error = keepon_plan_make(&keepon->plan, &keepon->setup, lower, extack);

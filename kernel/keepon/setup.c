@@ -5,7 +5,6 @@
  * defaults that suit it. First every number gets its default, some of which follow from others that
  * were asked for; then what was asked for replaces it.
  */
-#include <linux/if_vlan.h>
 #include <linux/log2.h>
 #include <linux/slab.h>
 
@@ -325,17 +324,14 @@ static u32 default_partition(const struct keepon_plan *plan, const struct keepon
 		       slots;
 }
 
-/*
- * The longest frame, tagged, of the MTU asked for, or else that there is and the backend sends; in
- * paper mode none takes several slots.
- */
+/* The longest frame asked for, or else that the backend sends; in paper mode none takes several slots. */
 static u32 longest_frame(const struct keepon_plan *plan, const struct keepon_setup *setup)
 {
 	u32 most = min_t(u32, plan->caps.frame_bytes_max, KPN_FRAME_BYTES_MAX);
 
 	if (plan->config.mode == KPN_MODE_PAPER)
-		return 0;
-	return setup->mtu ? min_t(u32, setup->mtu + VLAN_ETH_HLEN + KPN_FCS_BYTES, most) : most;
+		most = 0;
+	return keepon_setup_number(setup, IFLA_KEEPON_FRAME_BYTES, most);
 }
 
 /* Slots of the longest frame, were all there is room for; what is given of them is not judged yet. */
@@ -398,10 +394,11 @@ static int work_out(struct keepon_plan *plan, const struct keepon_setup *setup, 
 		return error;
 	set_padding(plan);
 	set_classes(config, setup);
-	/* the longest frame is as long as there is room for */
 	config->frame_bytes_max = longest_frame(plan, setup);
 	wrong = kpn_config_validate(config, &plan->caps, &problem, 1);
-	if (wrong && !strcmp(problem.field, "frame_bytes_max")) {
+	/* unless it was asked for, it is as long as there is room for */
+	if (wrong && !strcmp(problem.field, "frame_bytes_max") &&
+	    !(setup->given & BIT_ULL(IFLA_KEEPON_FRAME_BYTES))) {
 		config->frame_bytes_max = problem.max;
 		wrong = kpn_config_validate(config, &plan->caps, &problem, 1);
 	}

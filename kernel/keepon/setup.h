@@ -39,7 +39,6 @@ struct keepon;
  * @classes: late policy and rounding per class; KEEPON_CLASS_KEEP where not asked for
  * @allowed: @allowed_count class masks, NULL if not asked for; kvmalloc
  * @table: names these masks to whoever reads them in parts, 0 without any
- * @mtu: of the device when it was made, 0 if not asked for: no longer frames need several slots
  * @counts_slots: what it was made with were numbers of slots, too (keepon_setup_counts_slots())
  */
 struct keepon_setup {
@@ -49,7 +48,6 @@ struct keepon_setup {
 	u16 *allowed;
 	u32 allowed_count;
 	u64 table;
-	u32 mtu;
 	bool counts_slots;
 };
 

@@ -57,6 +57,7 @@ static const struct option options[] = {
 	{ "trim", IFLA_KEEPON_TRIM, 1, trims },
 	{ "trim_down", IFLA_KEEPON_TRIM_DOWN_BYTES, 4, NULL },
 	{ "trim_up", IFLA_KEEPON_TRIM_UP_BYTES, 4, NULL },
+	{ "frame_bytes", IFLA_KEEPON_FRAME_BYTES, 4, NULL },
 	{ "tolerance_ns", IFLA_KEEPON_TOLERANCE_NS, 4, NULL },
 	{ "horizon_ns", IFLA_KEEPON_HORIZON_NS, 8, NULL },
 	{ "drift_ppb", IFLA_KEEPON_DRIFT_PPB, 4, NULL },
@@ -89,7 +90,7 @@ static void print_help(struct link_util *link, int argc, char **argv, FILE *file
 		"Usage: ip link add link DEVICE [ name NAME ] type %s [ OPTIONS ]\n"
 		"       ip link set NAME type %s OPTIONS\n"
 		"\n"
-		"OPTIONS: [ mode { phase-locked | paper } ] [ slot_bytes BYTES ] [ partition SLOTS ]\n"
+		"OPTIONS: [ mode { phase-locked | paper } ] [ slot_bytes BYTES ] [ frame_bytes BYTES ] [ partition SLOTS ]\n"
 		"         [ class CLASSES [ slots { SLOTS | all | none | rest } ]\n"
 		"                         [ late { strict | relaxed | reschedule } ] [ round { up | floor } ] ]...\n"
 		"         [ ring SLOTS ] [ batch SLOTS ] [ depth SLOTS ] [ prebuffer FRAMES ]\n"
@@ -106,7 +107,7 @@ static void print_help(struct link_util *link, int argc, char **argv, FILE *file
 		"SLOTS:   numbers below the partition and ranges, with a step: 0-3,10 or 0-240/10;\n"
 		"         rest: those no class was given. Once any class has slots, classes without have none,\n"
 		"         but class 0 has the rest unless told otherwise: class 0 slots none.\n"
-		"BYTES:   of a frame with FCS, by default what suits the card; longer frames take several slots\n"
+		"BYTES:   of a frame with FCS; those longer than slot_bytes, up to frame_bytes, take several slots\n"
 		"Example: ip link add link eth0 name rt0 type %s slot_bytes 1230 partition 250 \\\n"
 		"             class 7 slots 0-240/10 late strict\n",
 		link->id, link->id, link->id);

@@ -25,6 +25,7 @@ struct number {
 static const struct number numbers[] = {
 	{ IFLA_KEEPON_MODE, 1, 2, { 0, 1 } },
 	{ IFLA_KEEPON_SLOT_BYTES, 4, 6, { 230, 300, 605, 1230, 1518, 1522 } },
+	{ IFLA_KEEPON_FRAME_BYTES, 4, 4, { 0, 300, 1518, 1522 } },
 	{ IFLA_KEEPON_RING_SLOTS, 4, 5, { 32, 64, 128, 256, 512 } },
 	{ IFLA_KEEPON_BATCH_SLOTS, 4, 4, { 1, 4, 8, 16 } },
 	{ IFLA_KEEPON_DEPTH_SLOTS, 4, 4, { 16, 24, 31, 200 } },

@@ -82,20 +82,24 @@ like "$_output" "mtu 192 is below 1280, .*; depth_slots 63 with a ring of 78, or
 run "as it says" ip link set rt0 type keepon ring 78
 [ "$(cat /sys/class/net/rt0/mtu)" -ge 1280 ] && ok "it has" || not_ok "it has: $(cat /sys/class/net/rt0/mtu)"
 run "delete" ip link del rt0
-run "an MTU chosen" ip link add link sim0 name rt0 mtu 1000 type keepon slot_bytes 1230
+run "an MTU chosen" ip link add link sim0 name rt0 mtu 1000 type keepon
 is "$_output" "" "is nobody's surprise"
-run "up" ip link set rt0 up
+run "delete" ip link del rt0
+rejected "a longer frame than there is" "frame_bytes_max 1523 \(allowed: 0 to 1522\)" ip link add link sim0 name rt0 type keepon frame_bytes 1523
+rejected "a longer frame than a ring of one's own has room for" "frame_bytes_max 1522 \(allowed: 0 to [0-9]*\)" \
+	ip link add link sim0 name rt0 type keepon slot_bytes 230 ring 64 depth 63 frame_bytes 1522
+run "no frame longer than a slot" upper frame_bytes 0
 is "$(counter rt0 frame_slots_max)" 1 "no frame needs several slots"
 refuse "none will" ip link set rt0 mtu 1197
 run "delete" ip link del rt0
 
 run "all options" ip link add link sim0 name rt0 type keepon slot_bytes 605 batch 4 ring 128 depth 100 partition 250 \
 	class 7 slots 0-240/10 late strict round up class 0 slots rest late reschedule class 3-4 slots 3,5,21-30 round floor \
-	prebuffer 64 tolerance_ns 100 drift_ppb 150000 wander_ppb 500 trim_down 8 trim_up 4 dither off clock counter \
+	prebuffer 64 frame_bytes 1400 tolerance_ns 100 drift_ppb 150000 wander_ppb 500 trim_down 8 trim_up 4 dither off clock counter \
 	poll_overhead_ns 1000 txtime tai
 wanted=$(options rt0)
 like "$wanted" "class 3-4 slots 3,5,21-30 late strict round floor class 7 slots 0-240/10 late strict round up" "lists read back"
-like "$wanted" "prebuffer 64 clock counter .* trim_down 8 trim_up 4 tolerance_ns 100 horizon_ns 10000000000 drift_ppb 150000 wander_ppb 500" "numbers read back"
+like "$wanted" "prebuffer 64 clock counter .* trim_down 8 trim_up 4 frame_bytes 1400 tolerance_ns 100 horizon_ns 10000000000 drift_ppb 150000 wander_ppb 500" "numbers read back"
 run "delete" ip link del rt0
 # shellcheck disable=SC2086
 run "what is printed is accepted" ip link add link sim0 name rt0 type keepon $wanted

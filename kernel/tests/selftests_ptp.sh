@@ -4,8 +4,7 @@
 . /lib/keepon/test.sh
 . /lib/keepon/common.sh
 wire 10000000
-ip link add link sim0 name rt0 mtu 1280 type keepon slot_bytes 1318
-ip link set rt0 up
+upper slot_bytes 1318 frame_bytes 0
 wait_until 2 is_running rt0
 clock=/dev/ptp$(phc rt0)
 cd /lib/selftests/ptp || exit 1

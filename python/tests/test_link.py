@@ -28,7 +28,7 @@ UAPI = (KERNEL / "include" / "uapi" / "keepon_link.h").read_text()
 
 def attribute_numbers() -> dict[str, int]:
     names = re.findall(r"^\t(IFLA_KEEPON_\w+),", UAPI, re.MULTILINE)
-    assert len(names) == 41
+    assert len(names) == 42
     return {name: number for number, name in enumerate(names)}
 
 

@@ -76,6 +76,7 @@ enum {
 	IFLA_KEEPON_LIMIT_STALL_NS,  /* __u64 */
 	IFLA_KEEPON_LIMIT_RX_FRAMES, /* __u32, 0 without clock dual */
 	IFLA_KEEPON_FORCE,           /* __u8 0, 1 */
+	IFLA_KEEPON_FRAME_BYTES,     /* __u32: longest frame, in several slots; 0: none is longer */
 	__IFLA_KEEPON_MAX,
 };
 

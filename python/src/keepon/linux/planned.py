@@ -138,6 +138,8 @@ def link_options(guest: Guest, station: Station) -> list[str]:
             options.trim_down_bytes,
             "trim_up",
             options.trim_up_bytes,
+            "frame_bytes",
+            planned.get("frame_bytes_max", 0),
         ]
     if options.tolerance_ns != "auto":
         words += ["tolerance_ns", options.tolerance_ns]

@@ -62,6 +62,7 @@ OPTIONS = (
     Option("trim", 12, 1, ("any", "reserved")),
     Option("trim_down", 13, 4),
     Option("trim_up", 14, 4),
+    Option("frame_bytes", 41, 4),
     Option("tolerance_ns", 15, 4),
     Option("horizon_ns", 33, 8),
     Option("drift_ppb", 16, 4),
@@ -92,7 +93,7 @@ _NUMBER = re.compile(r"0[xX][0-9a-fA-F]{1,20}|0[0-7]{0,24}|[1-9][0-9]{0,24}", re
 
 HELP = """\
 options, in any order; what they mean: docs/kernel.md
-  mode phase-locked | paper     slot_bytes BYTES      partition SLOTS
+  mode phase-locked | paper     slot_bytes BYTES      frame_bytes BYTES   partition SLOTS
   class CLASSES [ slots SLOTS | all | none | rest ]
                 [ late strict | relaxed | reschedule ] [ round up | floor ]
   ring SLOTS   batch SLOTS   depth SLOTS   prebuffer FRAMES
@@ -110,7 +111,7 @@ CLASSES: numbers 0 to 15 and ranges: 3 or 0-2,7
 SLOTS:   numbers below the partition and ranges, with a step: 0-3,10 or 0-240/10;
          rest: those no class was given. Once any class has slots, classes without have none,
          but class 0 has the rest unless told otherwise: class 0 slots none.
-BYTES:   of a frame with FCS, by default what suits the card; longer frames take several slots
+BYTES:   of a frame with FCS; those longer than slot_bytes, up to frame_bytes, take several slots
 -:       further options are read from standard input, where lists may be of any length
 example:
   keepon link add eth0 rt0 slot_bytes 1230 partition 250 class 7 slots 0-240/10 late strict"""
