@@ -121,7 +121,7 @@ def test_ipv6_that_finds_no_room_is_told(did: list[str], monkeypatch: pytest.Mon
     monkeypatch.setattr(raised, "cut_off", lambda card, name: "IPv6")
     said = raised.up("rt0", 30, False)
     assert said.endswith(
-        "; but IPv6 of eth0 is cut off meanwhile, which needs slots of 1318 bytes or more"
+        "; but IPv6 of eth0 is cut off meanwhile, which needs an MTU of 1280 or more"
     )
     assert json.loads(raised.up("rt0", 30, True))["cut_off"] == "IPv6"
 

@@ -91,8 +91,8 @@ class Stream(Table):
     frame_bytes: Annotated[
         int, Whole(64, 9018, remedy="an Ethernet frame with FCS has 64 to 9018 bytes")
     ]
-    """Length with FCS. Driver keepon pads to the slot, and a slot must hold it; 1522 at most from
-    or to a station with that driver."""
+    """Length with FCS. Driver keepon pads it to its slot, or to several in a row
+    (`station.keepon.frame_bytes_max`); 1522 at most from or to a station with that driver."""
     tc: Annotated[int, Whole(0, 15)] = 0
     """Traffic class at the talker; with driver keepon one of `station.keepon.classes`."""
     priority: Annotated[int, Whole(0, 7)] = 5

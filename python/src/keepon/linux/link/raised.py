@@ -150,8 +150,8 @@ def _up(name: str, card: str, back_s: float, as_json: bool) -> str:
             f" lost meanwhile: keepon link set {shell_word(name)} class 0 slots rest"
         )
     if lost:
-        still += f"; but {lost} of {card} is cut off meanwhile, which needs slots of" + (
-            " 1318 bytes or more" if lost == "IPv6" else " 106 bytes or more"
+        still += f"; but {lost} of {card} is cut off meanwhile, which needs an MTU of" + (
+            " 1280 or more" if lost == "IPv6" else " 68 or more"
         )
     if joined:
         still += (
