@@ -34,6 +34,7 @@ enum fake_fault {
 	FAKE_HALTED = 1 << 10, /* a doorbell after the halt */
 	FAKE_MIXED = 1 << 11,  /* old and new descriptors made one frame, with a bad FCS */
 	FAKE_SPLIT = 1 << 12,  /* a tail between two buffers of a frame */
+	FAKE_SEALED = 1 << 13, /* a fragment was retired and those behind it still had an FCS */
 };
 
 /**

@@ -254,6 +254,8 @@ static void op_retire(void *context, u32 idx, u32 frame_bytes, u32 data_bytes)
 	desc->bytes = frame_bytes;
 	desc->data_bytes = 0;
 	idx = (u32)(desc - nic->desc);
+	if (desc->more && nic->desc[idx + 1 < nic->params.ring_slots ? idx + 1 : 0].fragment)
+		nic->faults |= FAKE_SEALED;
 	if (desc->real)
 		nic->params.sink_restore(nic->params.sink, idx, is_late(nic, desc));
 	desc->real = false;

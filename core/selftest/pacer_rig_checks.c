@@ -21,6 +21,7 @@ static const char *fault_text(u32 faults)
 		"a doorbell after the halt",
 		"old and new descriptors made one frame",
 		"a tail between two buffers of a frame",
+		"fragments that still had their FCS lost one before it",
 	};
 
 	return texts[__builtin_ctz(faults)];

@@ -131,10 +131,12 @@ bool kpn_place_span(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 seq,
 		    enum kpn_verdict verdict, const struct kpn_placement *placement, u64 ahead_ns);
 
 /**
- * kpn_retire_span() - descriptors from @desc on, in which @frame was, are placeholders again, from
- * the first to the last, and the last of them differs from nominal by @delta_ps
+ * kpn_retire_span() - descriptors from @first on, in which @frame was, are placeholders again; the
+ * last of them differs from nominal by @delta_ps
+ *
+ * From the last to the first: the FCS of fragments goes before any of what it is computed over.
  */
-void kpn_retire_span(struct kpn_pacer *pacer, u32 desc, const struct kpn_frame *frame,
+void kpn_retire_span(struct kpn_pacer *pacer, u32 first, const struct kpn_frame *frame,
 		     s64 delta_ps);
 
 /** kpn_trim_span() - the slots of @frame, the last in @desc, differ by @delta_ps together */

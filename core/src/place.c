@@ -130,17 +130,18 @@ KPN_NOINLINE bool kpn_place_span(struct kpn_pacer *pacer, struct kpn_frame *fram
 	return true;
 }
 
-void kpn_retire_span(struct kpn_pacer *pacer, u32 desc, const struct kpn_frame *frame, s64 delta_ps)
+void kpn_retire_span(struct kpn_pacer *pacer, u32 first, const struct kpn_frame *frame,
+		     s64 delta_ps)
 {
 	struct kpn_span span = kpn_span_of(&pacer->span_rule, frame->frame_bytes);
 	u32 data_bytes = (u32)frame->frame_bytes - KPN_FCS_BYTES;
-	u32 slot_bytes = pacer->config.slot_bytes;
+	u32 slot_bytes = kpn_slot_bytes_with(pacer, delta_ps);
 	u32 from;
 	u32 i;
 
-	for (i = 0; i < span.slots; i++, desc = kpn_ring_next_desc(&pacer->ring, desc)) {
-		if (i + 1 == span.slots)
-			slot_bytes = kpn_slot_bytes_with(pacer, delta_ps);
+	for (i = span.slots; i-- > 0; slot_bytes = pacer->config.slot_bytes) {
+		u32 desc = nth_desc(&pacer->ring, first, i);
+
 		if (i >= span.fragments) {
 			pacer->nic_ops.set_length(pacer->nic, desc, slot_bytes);
 			continue;
