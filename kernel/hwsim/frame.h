@@ -23,6 +23,7 @@ enum hwsim_rx_state { HWSIM_RX_PENDING, HWSIM_RX_SKIPPED, HWSIM_RX_PLACED, HWSIM
  * @original: what the stack gave, until the frame's start; NULL for a ring or a bridge
  * @seq: frame number of the port, or slot of the ring since its reset
  * @life: which life of the ring; 0: not of a ring
+ * @slots: it takes in the ring
  * @ready_ps: local time from which it may start; @launch: @txtime_ns holds it back too
  * @start_ps: local, first bit of the preamble
  * @sfd_true_ps, @end_true_ps: at the sender's end of the wire: reference plane (first bit after the
@@ -48,6 +49,7 @@ struct hwsim_frame {
 	u32 byte_ps;
 	u32 fcs_error;
 	u32 life;
+	u32 slots;
 	u8 queue;
 	u8 verdict;
 	u8 rx_state;

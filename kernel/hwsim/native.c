@@ -16,6 +16,7 @@ enum {
 	HISTORY_RUNS = 1024,
 	POOL_FRAMES_MIN = 1024,
 	RESET_WAIT_MS = 100,
+	BUFFER_BYTES = ALIGN(HWSIM_FRAME_BYTES_MAX + KPN_WIRE_OVERHEAD_BYTES, 64),
 };
 
 static struct hwsim_nic *lender(struct net_device *dev)
@@ -58,8 +59,10 @@ void hwsim_ring_halt(struct hwsim_nic *nic)
 {
 	struct hwsim_visit visit = hwsim_ring_enter(nic);
 
-	if (visit.model)
+	if (visit.model) {
 		ring_nic_halt(visit.model, visit.local_ps);
+		nic->ring->halted = true;
+	}
 	hwsim_ring_leave(nic, &visit, false);
 }
 
@@ -137,7 +140,7 @@ static void stop_model(struct hwsim_nic *nic)
 	if (ring->model) {
 		hwsim_rx_collect(&nic->port, hwsim_local_now_ps(nic->port.tb));
 		if (nic->port.record) {
-			left = ring_nic_completed(ring->model, hwsim_local_now_ps(nic->port.tb));
+			left = hwsim_ring_left(ring, hwsim_local_now_ps(nic->port.tb));
 			hwsim_ring_record(nic, left);
 			hwsim_record_mark(&nic->port, "reset", left);
 		}
@@ -173,6 +176,7 @@ static void native_reset(struct net_device *dev, struct keepon_native *native)
 	model = ring_nic_init(ring->memory, &ring->params);
 	raw_spin_lock_irqsave(&nic->port.lock, flags);
 	ring->life++;
+	ring->halted = false;
 	ring->pause_count = 0;
 	ring->recorded_seq = 0;
 	ring->rx_seq = 0;
@@ -206,7 +210,7 @@ static void set_params(struct hwsim_nic *nic, const struct keepon_native_setup *
 		.coherent = p->coherent,
 		.history_runs = HISTORY_RUNS,
 		.seed = p->seed,
-		.buffer_stride = round_up(HWSIM_FRAME_BYTES_MAX, 64),
+		.buffer_stride = BUFFER_BYTES,
 		.sink_frame = hwsim_ring_sink,
 		.sink = nic,
 	};
@@ -276,8 +280,7 @@ static int native_claim(struct net_device *dev, const struct keepon_native_setup
 		return -EOPNOTSUPP;
 	if (nic->claimed)
 		return -EBUSY;
-	if (setup->buffer_bytes > HWSIM_FRAME_BYTES_MAX ||
-	    setup->placeholder >= KPN_PLACEHOLDER_COUNT)
+	if (setup->buffer_bytes > BUFFER_BYTES || setup->placeholder >= KPN_PLACEHOLDER_COUNT)
 		return -EINVAL;
 	if (!nic->ring)
 		nic->ring = kzalloc(sizeof(*nic->ring), GFP_KERNEL);

@@ -32,6 +32,7 @@ struct hwsim_nic_params {
 	u32 prefetch;
 	u32 claim_prefetch; /* what the ring's limits say instead; smaller is a lie */
 	u32 fifo_bytes;
+	u32 fragments; /* of which it sends a frame of its ring */
 	u32 fetch_ns;
 	u32 restart_ns_min;
 	u32 restart_ns_max;

@@ -28,7 +28,7 @@ static const struct number numbers[] = {
 	NUMBER(fetch_ns, 1, 1000000),     NUMBER(index_read_ns, 0, 100000),
 	NUMBER(rx_ring, 0, 4096),         NUMBER(coalesce_us, 0, 1000000),
 	NUMBER(coalesce_frames, 1, 4096), NUMBER(rx_ns, 0, 1000000),
-	NUMBER(eee_wake_ns, 0, 1000000),
+	NUMBER(eee_wake_ns, 0, 1000000),  NUMBER(fragments, 1, KPN_SPAN_SLOTS_MAX),
 };
 
 /** struct flag - an option that is 0 or 1; @at: its bool in struct hwsim_nic_params */
@@ -171,6 +171,7 @@ int hwsim_nic_options(struct hwsim_words *words, struct hwsim_nic_params *p)
 		.rearm_shadow = true,
 		.coherent = true,
 		.queues = 4,
+		.fragments = 1,
 		.tx_ring = 256,
 		.prefetch = 4,
 		.fetch_ns = 800,

@@ -13,6 +13,9 @@
  */
 enum { RECORD_BEHIND_SLOTS = 64 };
 
+/* in the shadow: no length */
+enum { AS_WRITTEN = 0 };
+
 /*
  * hwsim_ring_add_counters() - what a life of the ring adds; frames and torn ones are counted on the
  * wire, placeholders by the caller
@@ -42,6 +45,7 @@ void hwsim_ring_sink(void *sink, const struct ring_nic_frame *slot)
 	}
 	frame->seq = slot->seq;
 	frame->life = nic->ring->life;
+	frame->slots = slot->slots;
 	frame->start_ps = slot->start_ps;
 	frame->byte_ps = nic->ring->params.byte_time_ps;
 	/* The FCS is that of the bytes fetched: nobody on the wire sees a torn frame. */
@@ -75,30 +79,90 @@ u64 hwsim_ring_next(struct hwsim_nic *nic)
 }
 
 /*
- * hwsim_ring_placeholders() - placeholders that have left wholly until @local_ps, over all lives;
- * port locked
+ * hwsim_ring_frame() - what begins with slot @seq: so many equal placeholders, or several slots with
+ * a bad FCS together; port locked, the ring runs
+ * @end_seq: a later slot; those before it have been latched
+ * @frame: filled, @alike with how many frames there are
+ *
+ * Return: slots, 0 if they are forgotten
+ */
+u64 hwsim_ring_frame(const struct hwsim_ring *ring, u64 seq, u64 end_seq,
+		     struct ring_nic_slot *frame)
+{
+	struct ring_nic_slot last;
+	u64 slots = 1;
+
+	if (!ring_nic_find_slot(ring->model, seq, frame))
+		return 0;
+	if (!frame->continues) {
+		frame->alike = min(frame->alike, end_seq - seq);
+		return frame->alike;
+	}
+	for (last = *frame; last.continues && seq + slots < end_seq; slots++)
+		ring_nic_find_slot(ring->model, seq + slots, &last);
+	frame->pitch_ps = last.start_ps + last.pitch_ps - frame->start_ps;
+	frame->alike = 1;
+	return slots;
+}
+
+/*
+ * hwsim_ring_left() - slots of frames that have left wholly until @local_ps, of this life; what a
+ * halt has cut is one; port locked, the ring runs
+ */
+u64 hwsim_ring_left(const struct hwsim_ring *ring, u64 local_ps)
+{
+	u64 end_seq = ring_nic_completed(ring->model, local_ps);
+	struct ring_nic_slot slot;
+
+	if (ring->halted && end_seq == ring_nic_latched(ring->model))
+		return end_seq;
+	while (end_seq && ring_nic_find_slot(ring->model, end_seq - 1, &slot) && slot.continues)
+		end_seq--;
+	return end_seq;
+}
+
+/* Frames that end in a slot latched from @seq on, whatever their FCS. */
+static u64 frames_latched_from(const struct hwsim_ring *ring, u64 seq)
+{
+	u64 end_seq = ring_nic_latched(ring->model);
+	struct ring_nic_slot slot;
+	u64 frames = 0;
+
+	for (; seq < end_seq && ring_nic_find_slot(ring->model, seq, &slot); seq += slot.alike) {
+		if (!slot.continues || (ring->halted && seq + slot.alike >= end_seq))
+			frames += slot.continues ? 1 : slot.alike;
+	}
+	return frames;
+}
+
+/*
+ * hwsim_ring_placeholders() - placeholders, and what else of the ring had a bad FCS, that have left
+ * wholly until @local_ps, over all lives; port locked
  */
 u64 hwsim_ring_placeholders(struct hwsim_nic *nic, u64 local_ps)
 {
 	struct hwsim_ring *ring = nic->ring;
+	const struct ring_nic_counters *latched;
 	struct hwsim_frame *frame;
-	u64 frames;
-	u64 done;
+	u64 good_ahead;
+	u64 left;
 
 	if (!ring)
 		return 0;
 	if (!ring->model)
 		return ring->gone.placeholders;
 	ring_nic_advance(ring->model, hwsim_local_now_ps(nic->port.tb));
-	done = ring_nic_completed(ring->model, local_ps);
-	frames = ring_nic_read_counters(ring->model)->frames - ring->cut_frames;
+	left = hwsim_ring_left(ring, local_ps);
+	good_ahead = ring->cut_frames;
 	list_for_each_entry_reverse(frame, &nic->port.air, list)
 	{
-		if (frame->life != ring->life || frame->seq < done)
+		if (frame->life != ring->life || frame->seq < left)
 			break;
-		frames--;
+		good_ahead++;
 	}
-	return ring->gone.placeholders + done - frames;
+	latched = ring_nic_read_counters(ring->model);
+	return ring->gone.placeholders + latched->placeholders + latched->mixed + good_ahead -
+	       frames_latched_from(ring, left);
 }
 
 /** hwsim_ring_counters() - add those of the ring to @values (HWSIM_COUNTER_COUNT); port locked */
@@ -127,9 +191,11 @@ static void record_alike(struct hwsim_nic *nic, u64 seq, u64 count,
 			 const struct ring_nic_slot *first)
 {
 	u64 pitch_bytes = div_u64(first->pitch_ps, nic->ring->params.byte_time_ps);
+	u64 frame_bytes = pitch_bytes - RING_NIC_PREAMBLE_BYTES - RING_NIC_GAP_BYTES;
 
+	/* descriptors of several frames together may be longer than any frame */
 	hwsim_record_run(&nic->port, seq, count, first->start_ps, first->pitch_ps,
-			 (u32)(pitch_bytes - RING_NIC_PREAMBLE_BYTES - RING_NIC_GAP_BYTES));
+			 (u32)min_t(u64, frame_bytes, HWSIM_FRAME_BYTES_MAX));
 }
 
 /*
@@ -139,31 +205,32 @@ void hwsim_ring_record(struct hwsim_nic *nic, u64 end_seq)
 {
 	struct hwsim_ring *ring = nic->ring;
 	struct ring_nic_slot first = { 0 };
+	u64 first_seq = 0;
 	u64 count = 0;
 	u64 lost = 0;
-	u64 alike;
+	u64 slots;
 	u64 seq;
 
 	if (!ring || !ring->model)
 		return;
-	for (seq = ring->recorded_seq; seq < end_seq;) {
+	for (seq = ring->recorded_seq; seq < end_seq; seq += slots) {
 		struct ring_nic_slot slot;
 
-		if (!ring_nic_find_slot(ring->model, seq, &slot)) {
+		slots = hwsim_ring_frame(ring, seq, end_seq, &slot);
+		if (!slots) {
 			lost++;
-			seq++;
+			slots = 1;
 			continue;
 		}
-		alike = min(slot.alike, end_seq - seq);
 		if (!count || slot.pitch_ps != first.pitch_ps ||
 		    slot.start_ps != first.start_ps + count * first.pitch_ps) {
 			if (count)
-				record_alike(nic, seq - count, count, &first);
+				record_alike(nic, first_seq, count, &first);
 			first = slot;
+			first_seq = seq;
 			count = 0;
 		}
-		count += alike;
-		seq += alike;
+		count += slot.alike;
 	}
 	if (lost) {
 		hwsim_record_mark(&nic->port, "forgotten", lost);
@@ -171,7 +238,7 @@ void hwsim_ring_record(struct hwsim_nic *nic, u64 end_seq)
 			hwsim_capture_forgotten(nic->port.capture, lost);
 	}
 	if (count)
-		record_alike(nic, seq - count, count, &first);
+		record_alike(nic, first_seq, count, &first);
 	ring->recorded_seq = max(ring->recorded_seq, end_seq);
 }
 
@@ -187,7 +254,7 @@ static u64 left_until_now(struct hwsim_nic *nic)
 	u64 end_seq;
 
 	ring_nic_advance(ring->model, local_ps);
-	end_seq = ring_nic_completed(ring->model, local_ps);
+	end_seq = hwsim_ring_left(ring, local_ps);
 	frame = list_first_entry_or_null(&nic->port.air, struct hwsim_frame, list);
 	return frame && frame->life == ring->life ? min(end_seq, frame->seq) : end_seq;
 }
@@ -202,11 +269,11 @@ void hwsim_ring_record_now(struct hwsim_nic *nic)
 		hwsim_ring_record(nic, left_until_now(nic));
 }
 
-/** hwsim_ring_recorded() - slot @seq stands in the record; port locked */
+/** hwsim_ring_recorded() - the slots of @frame stand in the record; port locked */
 void hwsim_ring_recorded(struct hwsim_nic *nic, const struct hwsim_frame *frame)
 {
 	if (nic->ring && frame->life == nic->ring->life)
-		nic->ring->recorded_seq = max(nic->ring->recorded_seq, frame->seq + 1);
+		nic->ring->recorded_seq = max(nic->ring->recorded_seq, frame->seq + frame->slots);
 }
 
 /*
@@ -338,6 +405,32 @@ static void op_commit(void *context, u32 desc_idx, u32 frame_bytes, u32 data_byt
 	smp_mb(); /* the caller's next reading of the clock is later than the store */
 }
 
+/* The NIC fetches between any two stores. */
+static void op_commit_fragments(void *context, u32 first_idx, const struct kpn_span *span,
+				u32 data_bytes)
+{
+	struct hwsim_nic *nic = context;
+	u32 idx = first_idx;
+	u32 i;
+
+	for (i = 0; i <= span->fragments; i++) {
+		struct hwsim_visit visit = hwsim_ring_enter(nic);
+		u32 from;
+
+		if (visit.model && i < span->fragments) {
+			nic->ring->shadow[idx] = AS_WRITTEN;
+			ring_nic_commit_fragment(visit.model, idx,
+						 kpn_span_fragment(span, i, &from),
+						 i + 1 == span->fragments, visit.local_ps);
+			idx = (idx + 1) % nic->ring->params.ring_slots;
+		} else if (visit.model) {
+			ring_nic_seal(visit.model, first_idx, span->fragments, visit.local_ps);
+		}
+		hwsim_ring_leave(nic, &visit, true);
+	}
+	smp_mb(); /* as in op_commit() */
+}
+
 static void op_retire(void *context, u32 desc_idx, u32 frame_bytes, u32 data_bytes)
 {
 	struct hwsim_nic *nic = context;
@@ -363,13 +456,17 @@ static void op_set_length(void *context, u32 desc_idx, u32 frame_bytes)
 	hwsim_ring_leave(nic, &visit, false);
 }
 
-/* What a NIC that overwrites lengths has left of a descriptor is described again, from the copy. */
+/*
+ * What a NIC that overwrites lengths has left of a descriptor is described again, from the copy; but
+ * not a fragment, which is newer than that and would lose the FCS over all of them.
+ */
 static void describe_again(struct hwsim_ring *ring, u32 first_idx, u32 count, u64 local_ps)
 {
 	u32 idx = first_idx;
 
 	for (; count; count--) {
-		ring_nic_set_length(ring->model, idx, ring->shadow[idx], local_ps);
+		if (ring->shadow[idx] != AS_WRITTEN)
+			ring_nic_set_length(ring->model, idx, ring->shadow[idx], local_ps);
 		if (++idx == ring->params.ring_slots)
 			idx = 0;
 	}
@@ -412,6 +509,7 @@ const struct kpn_nic_ops hwsim_ring_ops = {
 	.read_index = op_read_index,
 	.buffer = op_buffer,
 	.commit = op_commit,
+	.commit_fragments = op_commit_fragments,
 	.retire = op_retire,
 	.set_length = op_set_length,
 	.rearm = op_rearm,

@@ -21,6 +21,7 @@ enum { HWSIM_PAUSES_MAX = 64 };
  * @pauses: announced to the model, which keeps the pointer
  * @pause_count: of them
  * @life: counts resets
+ * @halted: since the last reset
  * @cut_frames: of this life, that did not leave because the NIC was removed
  * @recorded_seq: slots before it stand in the wire record
  * @rx_seq: slots before it stand in the receive ring of the far end, or did not get there
@@ -37,6 +38,7 @@ struct hwsim_ring {
 	struct ring_nic_pause pauses[HWSIM_PAUSES_MAX];
 	u32 pause_count;
 	u32 life;
+	bool halted;
 	u64 cut_frames;
 	u64 recorded_seq;
 	u64 rx_seq;
@@ -74,6 +76,9 @@ void hwsim_ring_add_counters(struct ring_nic_counters *sum, const struct ring_ni
 bool hwsim_ring_runs(const struct hwsim_nic *nic);
 void hwsim_ring_advance(struct hwsim_nic *nic, u64 local_ps);
 u64 hwsim_ring_next(struct hwsim_nic *nic);
+u64 hwsim_ring_frame(const struct hwsim_ring *ring, u64 seq, u64 end_seq,
+		     struct ring_nic_slot *frame);
+u64 hwsim_ring_left(const struct hwsim_ring *ring, u64 local_ps);
 u64 hwsim_ring_placeholders(struct hwsim_nic *nic, u64 local_ps);
 void hwsim_ring_counters(struct hwsim_nic *nic, u64 *values);
 void hwsim_ring_record(struct hwsim_nic *nic, u64 end_seq);

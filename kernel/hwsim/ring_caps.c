@@ -91,6 +91,7 @@ void hwsim_ring_caps(const struct hwsim_nic *nic, u32 slot_bytes, struct kpn_nic
 		.start_quantum_bytes = 1,
 		.placeholder_bytes_min = HWSIM_FRAME_BYTES_MIN,
 		.frame_bytes_max = HWSIM_FRAME_BYTES_MAX,
+		.fragments_max = p->fragments,
 		.placeholder_kinds = (1u << KPN_PLACEHOLDER_COUNT) - 1,
 		.index_counts_done = !p->index_fetch,
 		.has_spare_buffers = true,

@@ -51,17 +51,16 @@ static void place_placeholders(struct hwsim_port *port, struct hwsim_ring *ring,
 {
 	while (ring->rx_seq < end_seq) {
 		struct ring_nic_slot slot;
-		u64 frames = 1;
+		u64 slots = hwsim_ring_frame(ring, ring->rx_seq, end_seq, &slot);
 
 		if (rx->held == rx->room) {
 			rx->missed += end_seq - ring->rx_seq;
 			ring->rx_seq = end_seq;
 			return;
 		}
-		if (ring_nic_find_slot(ring->model, ring->rx_seq, &slot)) {
+		if (slots) {
 			u64 wire_bytes = div_u64(slot.pitch_ps, ring->params.byte_time_ps);
 
-			frames = min(slot.alike, end_seq - ring->rx_seq);
 			put(rx,
 			    (struct hwsim_rx_run){
 				    .end_ps = slot.start_ps + slot.pitch_ps - gap_ps(port),
@@ -69,11 +68,12 @@ static void place_placeholders(struct hwsim_port *port, struct hwsim_ring *ring,
 				    .frame_bytes = (u32)wire_bytes - HWSIM_PREAMBLE_BYTES -
 						   HWSIM_GAP_BYTES,
 			    },
-			    frames);
+			    slot.alike);
 		} else {
 			rx->missed++;
+			slots = 1;
 		}
-		ring->rx_seq += frames;
+		ring->rx_seq += slots;
 	}
 }
 
@@ -119,13 +119,12 @@ static void collect(struct hwsim_port *port, struct hwsim_rx_ring *rx, u64 until
 			break;
 		if (ring && frame->life == ring->life) {
 			place_placeholders(port, ring, rx, frame->seq);
-			ring->rx_seq = max(ring->rx_seq, frame->seq + 1);
+			ring->rx_seq = max(ring->rx_seq, frame->seq + frame->slots);
 		}
 		place_frame(port, rx, frame);
 	}
 	if (ring)
-		place_placeholders(port, ring, rx,
-				   ring_nic_completed(ring->model, until_ps + gap_ps(port)));
+		place_placeholders(port, ring, rx, hwsim_ring_left(ring, until_ps + gap_ps(port)));
 }
 
 /*

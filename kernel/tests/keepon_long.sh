@@ -13,7 +13,7 @@ run "mqprio" tc qdisc replace dev rt0 root handle 100: mqprio num_tc 2 map 0 1 0
 # every repeated segment shall be one that the device lost
 run "pfifo" tc qdisc replace dev rt0 parent 100:1 pfifo limit 10000
 run "at the other end, too" in_b tc qdisc replace dev sim1 root pfifo limit 10000
-is "$(cat /sys/class/net/rt0/mtu) $(counter rt0 frame_slots_max)" "1500 $FRAME_SLOTS" "MTU 1500 in $FRAME_SLOTS slots"
+is "$(cat /sys/class/net/rt0/mtu) $(counter rt0 frame_slots_max)" "1500 $TAGGED_SLOTS" "MTU 1500 in $TAGGED_SLOTS slots"
 
 for bytes in 56 "$((SLOT_BYTES - 30))" "$SLOT_BYTES" 1000 1400 1472; do
 	like "$(ping -q -c 20 -i 0.01 -s "$bytes" 10.0.0.2)" " 20 packets received" "20 of $bytes bytes are answered"
@@ -39,7 +39,7 @@ for way in there back; do
 	iperf3 -c 10.0.0.2 -t 2 $reverse -J >/out/iperf-$way.json 2>/tmp/iperf.txt &
 	client=$!
 	sleep 0.3
-	keepon-talk rt0 --period 1ms --offset 640 --advance 10ms --count 1500 --priority 1 --hw-stamps --json "/out/talk-$way.json" \
+	keepon-talk rt0 --period 1ms --offset 640 --advance 10ms --count 1500 --size 80 --priority 1 --hw-stamps --json "/out/talk-$way.json" \
 		>"/out/talk-$way.txt" 2>&1
 	is $? 0 "$way: the stream"
 	wait $client

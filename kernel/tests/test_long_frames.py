@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Frames longer than a slot from a keepon link to a card that knows of none: pings and TCP of MTU
-1500 both ways beside a stream every millisecond, which keeps its byte.
+1500 both ways beside a stream every millisecond, which keeps its byte; frames of random lengths.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from guest_programs import PLUGIN, plugin
+from guest_programs import PLUGIN, compiled, plugin
 from keepon.targets.vm import observations, programs
 from keepon.vm import GuestResult, build_modules, get_kernel, offered_families, run_guest
 from repeats import checked
@@ -27,11 +27,14 @@ SHARE = 0.97
 
 @dataclass(frozen=True)
 class Slots:
-    """Of which the first of `count` a millisecond is the stream's; an MTU of 1500 takes `frame`."""
+    """Of which the first of `count` a millisecond is the stream's; an MTU of 1500 takes `frame`,
+    with a tag `tagged`.
+    """
 
     frame_bytes: int
     count: int
     frame: int
+    tagged: int
     nic: str = ""
 
     def goodput_bps(self) -> int:
@@ -44,7 +47,7 @@ def boot(slots: Slots, family: str, folder: Path) -> GuestResult:
     modules = build_modules(kernel, [HERE.parent / name for name in ("native", "hwsim", "keepon")])
     variables = {
         "SLOT_BYTES": str(slots.frame_bytes), "PARTITION": str(slots.count),
-        "FRAME_SLOTS": str(slots.frame), "NIC": slots.nic,
+        "FRAME_SLOTS": str(slots.frame), "TAGGED_SLOTS": str(slots.tagged), "NIC": slots.nic,
     }  # fmt: skip
     files = {
         **programs.guest_files(), PLUGIN: plugin(folder),
@@ -99,11 +102,57 @@ def check(slots: Slots, result: GuestResult) -> None:
 @pytest.mark.parametrize(
     "slots",
     [
-        Slots(230, 50, 9),
-        pytest.param(Slots(605, 20, 3), marks=pytest.mark.full),
-        Slots(1230, 10, 2),
+        Slots(230, 50, 9, 9),
+        pytest.param(Slots(605, 20, 3, 3), marks=pytest.mark.full),
+        Slots(1230, 10, 2, 2),
+        Slots(105, 100, 13, 14, "fragments=32"),
     ],
     ids=lambda slots: f"{slots.frame_bytes}",
 )
 def test_frames_of_several_slots(slots: Slots, family: str, tmp_path: Path) -> None:
     check(slots, boot(slots, family, tmp_path))
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("nic", "count", "honest"),
+    [
+        ("prefetch=8 index=fetch persistent=0 clobbers=1 coherent=0", 100_000, True),
+        # what is fetched already is changed again and again
+        ("prefetch=40 claim_prefetch=0 index=fetch", 20_000, False),
+    ],
+    ids=["honest", "lie"],
+)
+def test_random_frames_of_fragments(nic: str, count: int, honest: bool, tmp_path: Path) -> None:
+    """No good frame leaves but those that were sent, once each, whatever mixtures of old and new
+    descriptors a NIC fetches. Those that do not leave are told, unless its limits are a lie.
+    """
+    kernel = get_kernel("6.1")
+    modules = build_modules(kernel, [HERE.parent / name for name in ("native", "hwsim", "keepon")])
+    files = {
+        PLUGIN: plugin(tmp_path), "/lib/keepon/common.sh": HERE / "keepon_common.sh",
+        "/usr/bin/random_frames": compiled(tmp_path, "random_frames"),
+    }  # fmt: skip
+    result = checked(
+        lambda: run_guest(
+            kernel, HERE / "keepon_random.sh", files, modules=modules, tools=["ethtool"],
+            environment={"NIC": nic, "COUNT": str(count)}, icount_shift=0, timeout_s=1200,
+        )
+    )  # fmt: skip
+    assert result.tap.problems() == []
+    words = result.files["received.txt"].decode().split()[1:]
+    heard = dict(zip(words[::2], map(int, words[1::2]), strict=True))
+    link, sent, received = (
+        observations.read_counters(result.files[f"{name}.stats"].decode())
+        for name in ("rt0", "sim0", "sim1")
+    )
+    print(heard, {name: value for name, value in link.items() if value})
+    assert heard["wrong"] == heard["twice"] == 0
+    assert received["rx_fcs_errors"] == received["rx_placeholders"] == sent["tx_placeholders"] > 0
+    assert received["rx_frames"] == sent["tx_frames"]
+    if honest:
+        doubt = link["verdict_in_doubt"]
+        assert link["verdict_best_effort"] <= heard["whole"] <= link["verdict_best_effort"] + doubt
+        assert heard["whole"] >= count - doubt and doubt < count // 1000
+    else:
+        assert heard["whole"] < count
