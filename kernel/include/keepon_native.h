@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Between keepon.ko and a driver that lends it a transmit ring (contract version 2), and perhaps
+ * Between keepon.ko and a driver that lends it a transmit ring (contract version 3), and perhaps
  * its receive ring, too. Drivers register with the small module keepon_native.ko, which knows
  * neither side; keepon.ko asks it who lends the ring of a device. So a driver loads and works
  * without keepon.ko, and keepon.ko without any driver.

@@ -3,6 +3,8 @@
 # and the wire's log. OURS, THEIRS: PCI addresses; STOCK: the kernel's driver at the far end;
 # PREFETCH, INDEX_DONE: what the driver is told; MBPS; FRAMES of a 1 ms stream, ECHOES beside it,
 # one in 20 ms; TALK: where what became of each frame is written; SLOT_BYTES, TRIM_BYTES, TALK_BYTES.
+# PARTITION, LINK, ECHO_BYTES, ECHO_EVERY, FRAGMENTS: slots, options, lengths of echoes where frames
+# are longer than a slot.
 # JUDGE, if not empty: the far end hears everything and counts it.
 . /lib/keepon/test.sh
 . /lib/keepon/lent.sh
@@ -12,12 +14,15 @@ is_fast() {
 	ethtool "$lower" | grep -q "Speed: ${MBPS}Mb/s"
 }
 
-# echoes COUNT SECONDS: that came back, of so many at such a distance
+# echoes COUNT SECONDS: that came back of each length, of so many at such a distance
 echoes() {
-	ping -q -c "$1" -i "$2" -s 18 $PEER | sed -n 's/.* \([0-9]*\) packets received.*/\1/p'
+	for bytes in ${ECHO_BYTES:-18}; do
+		ping -q -c "$1" -i "$2" -s "$bytes" $PEER | sed -n 's/.* \([0-9]*\) packets received.*/\1/p'
+	done | uniq
 }
 
-run "the driver loads" modprobe keepon_intel prefetch="$PREFETCH" index_done="$INDEX_DONE"
+run "the driver loads" modprobe keepon_intel prefetch="$PREFETCH" index_done="$INDEX_DONE" \
+	fragments="${FRAGMENTS:-1}"
 run "keepon loads" modprobe keepon
 bind_intel && ok "a card" || fail "a card"
 far_end
@@ -25,15 +30,16 @@ far_end
 run "speed" wait_until 5 is_fast
 run "carrier" wait_until 5 is_up "$lower"
 [ -z "$JUDGE" ] || ip -n far link set dev eth9 promisc on
+# shellcheck disable=SC2086 # words or none
 run "a link" ip link add link "$lower" name rt0 type keepon slot_bytes "$SLOT_BYTES" \
-	trim_down "$TRIM_BYTES" trim_up "$TRIM_BYTES" partition 10 \
+	trim_down "$TRIM_BYTES" trim_up "$TRIM_BYTES" partition "${PARTITION:-10}" $LINK \
 	class 1 slots 0 late strict class 0 slots rest late reschedule
 ip addr add 10.0.0.1/24 dev rt0
 ip link set rt0 up
 run "it runs" wait_until 5 is_up rt0
 run "two classes" two_classes
 run "the system's clock" follow_clock
-echoes "$ECHOES" 0.02 > /out/echoes.txt &
+echoes "$ECHOES" "${ECHO_EVERY:-0.02}" > /out/echoes.txt &
 echoes=$!
 if [ -n "$JUDGE" ]; then
 	ip netns exec far keepon-listen eth9 --count "$FRAMES" --json /out/listen.json \

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The lent transmit ring: what is the same whatever the chip. */
+#include <linux/crc32.h>
 #include <linux/rtnetlink.h>
 #include <linux/timekeeping.h>
 #ifdef CONFIG_ARM64
@@ -26,6 +27,53 @@ void *card_own_buffer(void *context, u32 idx)
 
 void card_no_rearm(void *context, u32 first_idx, u32 count)
 {
+}
+
+/* In the last buffer of a frame that was trimmed differently its FCS is elsewhere, or zeros are. */
+static void clear_behind_data(struct card *card, u32 idx, const struct kpn_span *span,
+			      u32 data_bytes, u32 old_bytes)
+{
+	u32 from;
+
+	kpn_span_fragment(span, span->fragments - 1, &from);
+	data_bytes = data_bytes > from ? data_bytes - from : 0;
+	if (old_bytes <= data_bytes)
+		return;
+	memset(card_buffer(&card->own_buffers, idx) + data_bytes, 0, old_bytes - data_bytes);
+	card_buffer_give(&card->own_buffers, idx, data_bytes, old_bytes - data_bytes);
+}
+
+void card_commit_fragments(struct card *card, u32 first_idx, const struct kpn_span *span,
+			   u32 data_bytes, u32 old_bytes,
+			   void (*put)(struct card *card, u32 idx, u32 bytes, u32 rest_bytes))
+{
+	const struct card_buffers *buffers = &card->own_buffers;
+	u32 idx = card_own_idx(card, first_idx, span->fragments - 1);
+	u32 crc = ~0u;
+	__le32 fcs;
+	u32 bytes;
+	u32 from;
+	u32 i;
+
+	clear_behind_data(card, idx, span, data_bytes, old_bytes);
+	for (i = 0; i + 1 < span->fragments; i++) {
+		idx = card_own_idx(card, first_idx, i);
+		bytes = kpn_span_fragment(span, i, &from);
+		crc = crc32_le(crc, card_buffer(buffers, idx), bytes);
+		card_buffer_give(buffers, idx, 0, bytes);
+		put(card, idx, bytes, span->frame_bytes - from);
+	}
+	idx = card_own_idx(card, first_idx, i);
+	bytes = kpn_span_fragment(span, i, &from) - KPN_FCS_BYTES;
+	fcs = cpu_to_le32(~crc32_le(crc, card_buffer(buffers, idx), bytes));
+	card_buffer_give(buffers, idx, 0, bytes);
+	put(card, idx, bytes + KPN_FCS_BYTES, bytes + KPN_FCS_BYTES);
+	/* all of them say what they are before there is a good FCS */
+	dma_wmb();
+	memcpy(card_buffer(buffers, idx) + bytes, &fcs, sizeof(fcs));
+	card_buffer_give(buffers, idx, bytes, sizeof(fcs));
+	/* a reading of the CPU counter after this is later than the store */
+	mb();
 }
 
 /* ---- limits ---- */
@@ -87,6 +135,8 @@ int card_query(const struct card *card, struct card_link link, u32 slot_bytes,
 	nic->index_to_wire_ns_max =
 		nic->index_counts_done ? 0 : (s32)ahead_ns + CARD_RESTART_NS_MAX;
 	nic->restart_ns_max = CARD_RESTART_NS_MAX;
+	if (nic->fragments_max > 1)
+		nic->store_cpu_ns = CARD_FRAGMENT_CPU_NS;
 	nic->cpu_tick_ns = tick_ns();
 	nic->poll_ns_min = CARD_POLL_NS_MIN;
 	nic->start_quantum_bytes = 1;

@@ -10,7 +10,7 @@
  *	receive		frames in
  *	netdev		up, down, interrupt, what is counted
  *	ethtool
- *	native		the lent ring (contract version 2)
+ *	native		the lent ring (contract version 3)
  *
  * What is no different on other cards is in ../common/.
  */
@@ -163,14 +163,16 @@ void intel_ring_free(struct intel_nic *nic, struct intel_ring *ring);
 
 /**
  * intel_tx_word() - second word of a transmit descriptor
- * @data_bytes: in the buffer
+ * @data_bytes: in the buffer; @payload_bytes: of the frame, from there on
  * @flags: TX_LEGACY_ bits, the same in both formats
  */
-static inline u64 intel_tx_word(const struct intel_chip *chip, u32 data_bytes, u64 flags)
+static inline u64 intel_tx_word(const struct intel_chip *chip, u32 data_bytes, u32 payload_bytes,
+				u64 flags)
 {
 	if (!chip->advanced)
 		return data_bytes | flags;
-	return data_bytes | flags | TX_ADVANCED_DATA | (u64)data_bytes << TX_ADVANCED_PAYLOAD_SHIFT;
+	return data_bytes | flags | TX_ADVANCED_DATA |
+	       (u64)payload_bytes << TX_ADVANCED_PAYLOAD_SHIFT;
 }
 
 netdev_tx_t intel_transmit(struct sk_buff *skb, struct net_device *dev);

@@ -6,6 +6,9 @@
  * is the FCS of no placeholder. No descriptor asks for a report (RS), so none is written back and
  * the ring goes round. Progress is TDH, which moves when the controller has fetched a frame, or, with
  * index_done, when one has left.
+ *
+ * A frame of several descriptors ends in that with EOP and has the FCS that lies in its last buffer.
+ * IFCS is in none of them: chips take it from the first (82576 and later) or the last (8254x).
  */
 #include <linux/moduleparam.h>
 
@@ -14,11 +17,16 @@
 
 static ushort frames_ahead;
 module_param_named(prefetch, frames_ahead, ushort, 0444);
-MODULE_PARM_DESC(prefetch, "frames a controller fetches ahead, as measured; 0: by its data sheet");
+MODULE_PARM_DESC(prefetch,
+		 "descriptors a controller fetches ahead, as measured; 0: by its data sheet");
 
 static bool index_done;
 module_param(index_done, bool, 0444);
 MODULE_PARM_DESC(index_done, "TDH counts frames that have left, not fetched ones");
+
+static bool fragments = true;
+module_param(fragments, bool, 0444);
+MODULE_PARM_DESC(fragments, "a frame longer than a slot is sent from several buffers");
 
 /* ---- operations; serialised, any context ---- */
 
@@ -37,13 +45,14 @@ static u32 own_read_index(void *context)
 
 static u64 placeholder_word(const struct intel_nic *nic, u32 frame_bytes)
 {
-	return intel_tx_word(nic->chip, frame_bytes, TX_LEGACY_EOP);
+	return intel_tx_word(nic->chip, frame_bytes, frame_bytes, TX_LEGACY_EOP);
 }
 
 static u64 frame_word(const struct intel_nic *nic, u32 frame_bytes)
 {
-	return intel_tx_word(nic->chip, frame_bytes - KPN_FCS_BYTES,
-			     TX_LEGACY_EOP | TX_LEGACY_IFCS);
+	u32 data_bytes = frame_bytes - KPN_FCS_BYTES;
+
+	return intel_tx_word(nic->chip, data_bytes, data_bytes, TX_LEGACY_EOP | TX_LEGACY_IFCS);
 }
 
 static void store(struct intel_nic *nic, u32 idx, u64 word)
@@ -61,6 +70,24 @@ static void own_commit(void *context, u32 idx, u32 frame_bytes, u32 data_bytes, 
 
 	card_buffer_give(&nic->card.own_buffers, idx, 0, written_bytes);
 	store(nic, idx, frame_word(nic, frame_bytes));
+}
+
+static void put_fragment(struct card *card, u32 idx, u32 bytes, u32 rest_bytes)
+{
+	struct intel_nic *nic = intel_of(card);
+
+	store(nic, idx,
+	      intel_tx_word(nic->chip, bytes, rest_bytes, bytes < rest_bytes ? 0 : TX_LEGACY_EOP));
+}
+
+static void own_commit_fragments(void *context, u32 first_idx, const struct kpn_span *span,
+				 u32 data_bytes)
+{
+	struct intel_nic *nic = context;
+	u32 last = card_own_idx(&nic->card, first_idx, span->fragments - 1);
+	u32 old_bytes = le64_to_cpu(nic->own.desc[last].word) & TX_LENGTH;
+
+	card_commit_fragments(&nic->card, first_idx, span, data_bytes, old_bytes, put_fragment);
 }
 
 static void own_retire(void *context, u32 idx, u32 frame_bytes, u32 data_bytes)
@@ -101,6 +128,7 @@ static const struct kpn_nic_ops own_ops = {
 	.read_index = own_read_index,
 	.buffer = card_own_buffer,
 	.commit = own_commit,
+	.commit_fragments = own_commit_fragments,
 	.retire = own_retire,
 	.set_length = own_set_length,
 	.rearm = card_no_rearm,
@@ -137,11 +165,12 @@ static int native_query(struct net_device *dev, u32 slot_bytes, struct keepon_na
 			.ring_slots_multiple = INTEL_RING_MULTIPLE,
 			.prefetch_slots_max = prefetch_slots(nic->chip, slot_bytes),
 			.index_counts_done = index_done,
+			.fragments_max = fragments ? CARD_FRAGMENTS_MAX : 1,
 		},
 	};
 	error = card_query(&nic->card, intel_link(nic), slot_bytes, caps, why);
 	if (!frames_ahead)
-		caps->nic.prefetch_slots_max += keepon_native_frame_slots(slot_bytes) - 1;
+		caps->nic.prefetch_slots_max += card_ahead_more(slot_bytes, fragments);
 	return error;
 }
 

@@ -150,6 +150,7 @@ struct intel_desc {
 };
 
 /* Legacy transmit (82574 section 7.2.10.1): length, command, status. */
+#define TX_LENGTH GENMASK_ULL(15, 0)
 #define TX_LEGACY_EOP BIT_ULL(24)
 #define TX_LEGACY_IFCS BIT_ULL(25)
 #define TX_LEGACY_RS BIT_ULL(27)

@@ -32,7 +32,7 @@ static void put(struct card *card, u32 idx, dma_addr_t dma, u32 bytes)
 	u64 flags = TX_LEGACY_EOP | TX_LEGACY_IFCS | TX_LEGACY_RS;
 
 	nic->tx.desc[idx].address = cpu_to_le64(dma);
-	nic->tx.desc[idx].word = cpu_to_le64(intel_tx_word(nic->chip, bytes, flags));
+	nic->tx.desc[idx].word = cpu_to_le64(intel_tx_word(nic->chip, bytes, bytes, flags));
 }
 
 static void post(struct card *card)
