@@ -3,7 +3,8 @@
 # wire's log. CARD: genet, of a Raspberry Pi 4, or gem, of a Versal board; PREFETCH, INDEX_DONE:
 # what the driver is told; MBPS; FRAMES of a 1 ms stream, ECHOES beside it, one in 20 ms; TALK:
 # where what became of each frame is written; SLOT_BYTES, TRIM_BYTES, TALK_BYTES; PPB by which the
-# link's clock is set faster.
+# link's clock is set faster. PARTITION, LINK, ECHO_BYTES, ECHO_EVERY: where frames are
+# longer than a slot.
 . /lib/keepon/test.sh
 . /lib/keepon/lent.sh
 PEER=10.0.2.2
@@ -12,9 +13,11 @@ is_fast() {
 	ethtool eth0 | grep -q "Speed: ${MBPS}Mb/s"
 }
 
-# echoes COUNT SECONDS: that came back, of so many at such a distance
+# echoes COUNT SECONDS: that came back of each length, of so many at such a distance
 echoes() {
-	ping -q -c "$1" -i "$2" -s 18 $PEER | sed -n 's/.* \([0-9]*\) packets received.*/\1/p'
+	for bytes in ${ECHO_BYTES:-18}; do
+		ping -q -c "$1" -i "$2" -s "$bytes" $PEER | sed -n 's/.* \([0-9]*\) packets received.*/\1/p'
+	done | uniq
 }
 
 run "the driver loads" modprobe "keepon_$CARD" prefetch="$PREFETCH" index_done="$INDEX_DONE"
@@ -23,8 +26,9 @@ run "keepon loads" modprobe keepon
 [ "$MBPS" = 1000 ] || ethtool -s eth0 advertise 0x008
 run "speed" wait_until 5 is_fast
 run "carrier" wait_until 5 is_up eth0
+# shellcheck disable=SC2086 # words or none
 run "a link" ip link add link eth0 name rt0 type keepon slot_bytes "$SLOT_BYTES" \
-	trim_down "$TRIM_BYTES" trim_up "$TRIM_BYTES" partition 10 \
+	trim_down "$TRIM_BYTES" trim_up "$TRIM_BYTES" partition "${PARTITION:-10}" $LINK \
 	class 1 slots 0 late strict class 0 slots rest late reschedule
 ip addr add 10.0.2.15/24 dev rt0
 ip link set rt0 up
@@ -32,7 +36,7 @@ run "it runs" wait_until 5 is_up rt0
 run "two classes" two_classes
 [ "$PPB" = 0 ] || run "its clock is another one" phc_ctl rt0 freq "$PPB"
 run "the system's clock" follow_clock
-echoes "$ECHOES" 0.02 > /out/echoes.txt &
+echoes "$ECHOES" "${ECHO_EVERY:-0.02}" > /out/echoes.txt &
 echoes=$!
 run "the talker" keepon-talk rt0 --period 1ms --offset 64 --advance 20ms --count "$FRAMES" \
 	--priority 8 --size "$TALK_BYTES" --hw-stamps --json "$TALK"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,17 @@ from keepon.targets.vm import programs
 from keepon.vm import GuestResult, build_modules, get_kernel, offered_families, run_guest
 from keepon.vm.machines import VERSAL
 from test_nics_paced import check_wire, lent
-from wirelog import FRAMES, STREAM, Run, check_counters, check_stream, counters, read_log
+from wirelog import (
+    FRAMES,
+    LONG_FRAMES,
+    STREAM,
+    Run,
+    check_counters,
+    check_long_frames,
+    check_stream,
+    counters,
+    read_log,
+)
 
 pytestmark = [pytest.mark.vm, pytest.mark.hw]
 
@@ -90,7 +101,7 @@ def test_an_ordinary_card(
 def boot(
     log: Path, said: int, lengths: tuple[int, int, int] = LONG, *, done: bool = False,
     mbps: int = 1000, append: str = "", family: str = "6.1", ppb: int = 0, frames: int = FRAMES,
-    talk: str = "/out/talk.json", **properties: object,
+    talk: str = "/out/talk.json", more: Mapping[str, str] | None = None, **properties: object,
 ) -> GuestResult:  # fmt: skip
     kernel = get_kernel(family, "arm64")
     folders = [HERE.parent / "native", HERE.parent / "nics" / "gem", HERE.parent / "keepon"]
@@ -106,7 +117,7 @@ def boot(
             "CARD": "gem", "PREFETCH": str(said), "INDEX_DONE": str(int(done)), "MBPS": str(mbps),
             "FRAMES": str(frames), "ECHOES": str(frames // 20 + 5), "TALK": talk,
             "SLOT_BYTES": slot_bytes, "TRIM_BYTES": trim_bytes, "TALK_BYTES": talk_bytes,
-            "PPB": str(ppb),
+            "PPB": str(ppb), **(more or {}),
         },
         machine=VERSAL,
     )  # fmt: skip
@@ -195,3 +206,12 @@ def test_a_depth_beyond_what_was_said_is_found_out(
     assert "slip: ring index and CPU counter contradict" in log
     assert log.count("a slot was not written back in time: say a greater prefetch") == 1
     assert result.tap.problems()
+
+
+def test_frames_longer_than_a_slot(tmp_path: Path) -> None:
+    """Each in one descriptor; the others of its slots are shorter. Echoes beside the stream."""
+    log = tmp_path / "wire.csv"
+    lengths = (230, 16, 100)
+    result = boot(log, 4, lengths, more=LONG_FRAMES, prefetch=4).check()
+    assert result.tap.problems() == []
+    check_long_frames(lent(read_log(log)), result, lengths, 8, own_fcs=False)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import os
 import socket
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
@@ -23,9 +24,11 @@ from test_bind import TRIED as BIND_TRIED
 from wirelog import (
     FRAMES,
     GAP_BYTES,
+    LONG_FRAMES,
     STREAM,
     Run,
     check_counters,
+    check_long_frames,
     check_places,
     check_stream,
     counters,
@@ -72,7 +75,7 @@ def boot(
     log: Path, said: int, lengths: tuple[int, int, int] = LONG, *, done: bool = False,
     mbps: int = 1000,
     append: str = "", family: str = "6.1", ppb: int = 0, frames: int = FRAMES,
-    talk: str = "/out/talk.json", **properties: object,
+    talk: str = "/out/talk.json", more: Mapping[str, str] | None = None, **properties: object,
 ) -> GuestResult:  # fmt: skip
     kernel = get_kernel(family, "arm64")
     folders = [HERE.parent / "native", HERE.parent / "nics" / "genet", HERE.parent / "keepon"]
@@ -89,7 +92,7 @@ def boot(
             "CARD": "genet", "PREFETCH": str(said), "INDEX_DONE": str(int(done)), "MBPS": str(mbps),
             "FRAMES": str(frames), "ECHOES": str(frames // 20 + 5), "TALK": talk,
             "SLOT_BYTES": slot_bytes, "TRIM_BYTES": trim_bytes, "TALK_BYTES": talk_bytes,
-            "PPB": str(ppb),
+            "PPB": str(ppb), **(more or {}),
         },
     )  # fmt: skip
 
@@ -324,3 +327,12 @@ def test_discarded_frames_are_counted(tmp_path: Path) -> None:
     assert count["rx_discarded"] == missed > DISCARDS_MAX
     assert packets + missed == count["rx_frames_on_wire"] == bursts * frames
     assert counters(result, "after.txt")["rx_discarded"] == missed
+
+
+def test_frames_longer_than_a_slot(tmp_path: Path) -> None:
+    """Each in one descriptor; the others of its slots are shorter. Echoes beside the stream."""
+    log = tmp_path / "wire.csv"
+    lengths = (230, 16, 100)
+    result = boot(log, 4, lengths, more=LONG_FRAMES, prefetch=4).check()
+    assert result.tap.problems() == []
+    check_long_frames(lent(read_log(log)), result, lengths, 8, own_fcs=True)
