@@ -136,12 +136,13 @@ void kpn_retire_span(struct kpn_pacer *pacer, u32 first, const struct kpn_frame 
 	struct kpn_span span = kpn_span_of(&pacer->span_rule, frame->frame_bytes);
 	u32 data_bytes = (u32)frame->frame_bytes - KPN_FCS_BYTES;
 	u32 slot_bytes = kpn_slot_bytes_with(pacer, delta_ps);
+	u32 desc = nth_desc(&pacer->ring, first, span.slots - 1);
 	u32 from;
 	u32 i;
 
-	for (i = span.slots; i-- > 0; slot_bytes = pacer->config.slot_bytes) {
-		u32 desc = nth_desc(&pacer->ring, first, i);
-
+	for (i = span.slots; i-- > 0; desc = (desc ? desc : pacer->ring.slots) - 1) {
+		if (i + 2 == span.slots)
+			slot_bytes = pacer->config.slot_bytes;
 		if (i >= span.fragments) {
 			pacer->nic_ops.set_length(pacer->nic, desc, slot_bytes);
 			continue;
