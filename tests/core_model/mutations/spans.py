@@ -51,6 +51,25 @@ MUTATIONS = (
         SPAN,
     ),
     Mutation(
+        "fragments withdrawn from the first to the last",
+        "place.c",
+        "	u32 desc = nth_desc(&pacer->ring, first, span.slots - 1);\n"
+        "	u32 from;\n"
+        "	u32 i;\n"
+        "\n"
+        "	for (i = span.slots; i-- > 0; desc = (desc ? desc : pacer->ring.slots) - 1) {\n"
+        "		if (i + 2 == span.slots)\n"
+        "			slot_bytes = pacer->config.slot_bytes;\n",
+        "	u32 desc = first;\n"
+        "	u32 from;\n"
+        "	u32 i;\n"
+        "\n"
+        "	for (i = 0; i < span.slots; i++, desc = nth_desc(&pacer->ring, first, i)) {\n"
+        "		slot_bytes = i + 1 < span.slots ? pacer->config.slot_bytes :\n"
+        "						  kpn_slot_bytes_with(pacer, delta_ps);\n",
+        SPAN,
+    ),
+    Mutation(
         "completed while it is on the wire",
         "complete.c",
         "	to = kpn_ring_start(ring, to);\n",
