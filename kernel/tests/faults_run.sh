@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # One fault after the other on a running keepon link, each on new NICs. What every party counted stands in /out/FAULT.*;
-# test_faults.py compares. 100 Mb/s, slots of 100 us, 255 posted ahead: 25.5 ms.
+# test_faults.py compares. 100 Mb/s, slots of 100 us, 253 posted ahead: 25.3 ms.
 . /lib/keepon/test.sh
 control=/sys/kernel/debug/keepon_hwsim/control
 echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6
