@@ -89,6 +89,7 @@ rejected "a longer frame than there is" "frame_bytes_max 1523 \(allowed: 0 to 15
 rejected "a longer frame than a ring of one's own has room for" "frame_bytes_max 1522 \(allowed: 0 to [0-9]*\)" \
 	ip link add link sim0 name rt0 type keepon slot_bytes 230 ring 64 depth 63 frame_bytes 1522
 run "no frame longer than a slot" upper frame_bytes 0
+like "$_output" "mtu 1192 is below 1280, .*; frame_bytes 1302 or more have room for it" "it is told with what is missing"
 is "$(counter rt0 frame_slots_max)" 1 "no frame needs several slots"
 refuse "none will" ip link set rt0 mtu 1197
 run "delete" ip link del rt0
