@@ -179,6 +179,13 @@ static void steer(const struct link *link, u32 polls)
 		rig_adjfine(&rig, (s64)(40 + polls % 3) << 16);
 }
 
+/* The grid is to be within its bound from the next slots on. */
+static void judge_from_here(void)
+{
+	told.bound_ps = kpn_pacer_bounds(rig.pacer, 200000, 5000).boundary_error_ps;
+	told.from_seq = kpn_pacer_state(rig.pacer, 0).tail_seq;
+}
+
 /* Best effort of full frames alone fills what slots it has; the grid holds beside it. */
 static void run_saturated(struct kpn_selftest *t, const struct link *link, u32 frame_bytes)
 {
@@ -200,8 +207,7 @@ static void run_saturated(struct kpn_selftest *t, const struct link *link, u32 f
 		poll();
 		if (polls != 100)
 			continue;
-		told.bound_ps = kpn_pacer_bounds(rig.pacer, 200000, 5000).boundary_error_ps;
-		told.from_seq = kpn_pacer_state(rig.pacer, 0).tail_seq;
+		judge_from_here();
 		told.slots = 0;
 		first_seq = rig.nic.fetch_seq;
 	}
@@ -269,8 +275,7 @@ static void run_mixed(struct kpn_selftest *t, const struct link *link)
 		poll();
 		if (polls != 100)
 			continue;
-		told.bound_ps = kpn_pacer_bounds(rig.pacer, 200000, 5000).boundary_error_ps;
-		told.from_seq = kpn_pacer_state(rig.pacer, 0).tail_seq;
+		judge_from_here();
 	}
 	expect_right(t);
 	/* across slots that are open to no class there is no frame */

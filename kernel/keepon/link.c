@@ -138,7 +138,7 @@ static void warn_without_ip(const struct keepon *keepon, struct netlink_ext_ack 
 	else if (slots > row)
 		keepon_explain(
 			extack,
-			"mtu %u is below %u, so %s is without %s; best effort has %u slots in a row, %u have room for it",
+			"mtu %u is below %u, so %s is without %s; best effort has %u of the %u slots in a row that it takes",
 			keepon->dev->mtu, least, keepon->dev->name, lost, row, slots);
 	else if (slots > 1)
 		keepon_explain(

@@ -336,7 +336,7 @@ static void bridge_again(struct keepon *keepon)
 	raw_spin_unlock_irqrestore(&keepon->lock, flags);
 }
 
-/* The stack sends frames of the device's MTU, whatever the gates are: such a frame must have slots. */
+/* The stack sends frames of the device's MTU whatever the gates are: they must have slots. */
 static int check_mtu(const struct keepon *keepon, const struct keepon_gates *gates,
 		     struct netlink_ext_ack *extack)
 {

@@ -324,7 +324,7 @@ static u32 default_partition(const struct keepon_plan *plan, const struct keepon
 		       slots;
 }
 
-/* The longest frame asked for, or else that the backend sends; in paper mode none takes several slots. */
+/* The longest frame asked for, or that the backend sends; in paper mode none takes several slots. */
 static u32 longest_frame(const struct keepon_plan *plan, const struct keepon_setup *setup)
 {
 	u32 most = min_t(u32, plan->caps.frame_bytes_max, KPN_FRAME_BYTES_MAX);
@@ -334,7 +334,7 @@ static u32 longest_frame(const struct keepon_plan *plan, const struct keepon_set
 	return keepon_setup_number(setup, IFLA_KEEPON_FRAME_BYTES, most);
 }
 
-/* Slots of the longest frame, were all there is room for; what is given of them is not judged yet. */
+/* Slots of the longest frame, if there were room for any; options are not validated yet. */
 static u32 longest_frame_slots(const struct keepon_plan *plan, const struct keepon_setup *setup)
 {
 	struct keepon_plan asked = *plan;
@@ -432,7 +432,7 @@ static bool wants_published_slots(const struct keepon_setup *setup)
 	       keepon_setup_number(setup, IFLA_KEEPON_CLOCK, 0) == KEEPON_CLOCK_DUAL;
 }
 
-/* Whether a ring of them has room for what is usually posted, and frames of several do not waste it. */
+/* Whether a ring of such slots lasts 2.56 ms, and frames of several do not waste the wire. */
 static bool slots_suit(const struct kpn_nic_caps *caps, u64 rate_bps, u32 slot_bytes)
 {
 	u64 slot_ps = (u64)kpn_wire_bytes(slot_bytes) * kpn_byte_time_ps(rate_bps);
@@ -442,7 +442,7 @@ static bool slots_suit(const struct kpn_nic_caps *caps, u64 rate_bps, u32 slot_b
 	return caps->ring_slots_max * slot_ps >= KEEPON_POSTED_NS_DEFAULT * 1000;
 }
 
-/* What the card is at slots of the length asked for, or else at the shortest usual one that suits it. */
+/* Limits of the card at the slot length asked for, or at the shortest usual one that suits it. */
 static int choose_slots(struct keepon_plan *plan, const struct keepon_setup *setup,
 			struct net_device *lower, u64 *rate_bps, u32 *slot_bytes,
 			struct netlink_ext_ack *extack)

@@ -139,8 +139,8 @@ int keepon_plan_make(struct keepon_plan *plan, const struct keepon_setup *setup,
 		     struct net_device *lower, struct netlink_ext_ack *extack);
 void keepon_plan_free(struct keepon_plan *plan);
 /**
- * keepon_row_slots() - most slots in a row that class masks give class 0, which has all frames that
- * nobody gives another class; if they give it none, any class
+ * keepon_row_slots() - most slots in a row that class masks give class 0, to which all frames
+ * without a priority go; if they give it none, any class
  */
 u32 keepon_row_slots(const u16 *masks, u32 slots);
 

@@ -90,7 +90,8 @@ static void print_help(struct link_util *link, int argc, char **argv, FILE *file
 		"Usage: ip link add link DEVICE [ name NAME ] type %s [ OPTIONS ]\n"
 		"       ip link set NAME type %s OPTIONS\n"
 		"\n"
-		"OPTIONS: [ mode { phase-locked | paper } ] [ slot_bytes BYTES ] [ frame_bytes BYTES ] [ partition SLOTS ]\n"
+		"OPTIONS: [ mode { phase-locked | paper } ] [ slot_bytes BYTES ] [ frame_bytes BYTES ]\n"
+		"         [ partition SLOTS ]\n"
 		"         [ class CLASSES [ slots { SLOTS | all | none | rest } ]\n"
 		"                         [ late { strict | relaxed | reschedule } ] [ round { up | floor } ] ]...\n"
 		"         [ ring SLOTS ] [ batch SLOTS ] [ depth SLOTS ] [ prebuffer FRAMES ]\n"
@@ -107,7 +108,7 @@ static void print_help(struct link_util *link, int argc, char **argv, FILE *file
 		"SLOTS:   numbers below the partition and ranges, with a step: 0-3,10 or 0-240/10;\n"
 		"         rest: those no class was given. Once any class has slots, classes without have none,\n"
 		"         but class 0 has the rest unless told otherwise: class 0 slots none.\n"
-		"BYTES:   of a frame with FCS; those longer than slot_bytes, up to frame_bytes, take several slots\n"
+		"BYTES:   of a frame with FCS; frames that do not fit a slot take several, up to frame_bytes\n"
 		"Example: ip link add link eth0 name rt0 type %s slot_bytes 1230 partition 250 \\\n"
 		"             class 7 slots 0-240/10 late strict\n",
 		link->id, link->id, link->id);

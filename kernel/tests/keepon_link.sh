@@ -63,22 +63,22 @@ run "slots all frames take one of" ip link set rt0 type keepon mode paper slot_b
 is "$_output$(cat /sys/class/net/rt0/mtu)" 1296 "have room for IPv6 and a tag"
 run "it has IPv6" ip addr add 2001:db8::1/64 dev rt0
 run "fewer bytes" ip link set rt0 type keepon slot_bytes 1301
-like "$_output" "^Warning: mtu 1279 is below 1280, so rt0 is without IPv6; slot_bytes 1302 or more have room for it" "its MTU is told"
+like "$_output" "^Warning: mtu 1279 is below 1280, so rt0 is without IPv6; slot_bytes 1302 or more have room for it" "the warning says its MTU"
 run "another byte less" ip link set rt0 type keepon slot_bytes 1300
 is "$_output" "" "but not again"
 refuse "for it is without" ip addr add 2001:db8::1/64 dev rt0
 run "slots too short for IPv4" ip link set rt0 type keepon slot_bytes 85
-like "$_output" "^Warning: mtu 67 is below 68, so rt0 is without IPv4 and IPv6; slot_bytes 90 or more have room for it" "is told, too"
+like "$_output" "^Warning: mtu 67 is below 68, so rt0 is without IPv4 and IPv6; slot_bytes 90 or more have room for it" "and another warning"
 run "a byte more" ip link set rt0 type keepon slot_bytes 86
 is "$(cat /sys/class/net/rt0/mtu)" 68 "the least MTU of IPv4"
 run "slots of that size" ip link set rt0 type keepon slot_bytes 90
 is "$(cat /sys/class/net/rt0/mtu)" 68 "the least MTU of IPv4, and room for a tag"
 run "delete" ip link del rt0
 run "a class table of single slots" ip link add link sim0 name rt0 type keepon partition 2 class 0 slots 0 trim reserved
-like "$_output" "mtu 1208 is below 1280, .* best effort has 1 slots in a row, 2 have room for it" "is told with what is missing"
+like "$_output" "mtu 1208 is below 1280, .* best effort has 1 of the 2 slots in a row that it takes" "the warning says what is missing"
 run "delete" ip link del rt0
 run "a ring without room" ip link add link sim0 name rt0 type keepon slot_bytes 230 ring 64 depth 63
-like "$_output" "mtu 192 is below 1280, .*; depth_slots 63 with a ring of 78, or longer slots, have room for it" "is told with what is missing"
+like "$_output" "mtu 192 is below 1280, .*; depth_slots 63 with a ring of 78, or longer slots, have room for it" "the warning says what is missing"
 run "as it says" ip link set rt0 type keepon ring 78
 [ "$(cat /sys/class/net/rt0/mtu)" -ge 1280 ] && ok "it has" || not_ok "it has: $(cat /sys/class/net/rt0/mtu)"
 run "delete" ip link del rt0
@@ -89,7 +89,7 @@ rejected "a longer frame than there is" "frame_bytes_max 1523 \(allowed: 0 to 15
 rejected "a longer frame than a ring of one's own has room for" "frame_bytes_max 1522 \(allowed: 0 to [0-9]*\)" \
 	ip link add link sim0 name rt0 type keepon slot_bytes 230 ring 64 depth 63 frame_bytes 1522
 run "no frame longer than a slot" upper frame_bytes 0
-like "$_output" "mtu 1192 is below 1280, .*; frame_bytes 1302 or more have room for it" "it is told with what is missing"
+like "$_output" "mtu 1192 is below 1280, .*; frame_bytes 1302 or more have room for it" "the warning says what is missing"
 is "$(counter rt0 frame_slots_max)" 1 "no frame needs several slots"
 refuse "none will" ip link set rt0 mtu 1197
 run "delete" ip link del rt0

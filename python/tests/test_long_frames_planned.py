@@ -99,7 +99,7 @@ def test_frames_of_public_reports_are_planned_and_run(
 def test_slots_of_a_full_frame_are_those_of_the_manual(
     slot_bytes: int, fragments: int, slots: int
 ) -> None:
-    """docs/model.md; and with the lead time the plan states, none of them is late, whoever shares
+    """docs/model.md; and with the lead time the plan states, none of them is late, whatever shares
     the slots.
     """
     load = {"id": "bg", "talker": "a", "listener": "b", "kind": "saturate", "frame_bytes": FULL}

@@ -167,7 +167,7 @@ u32 kpn_config_batch_least(const struct kpn_nic_caps *caps, u64 rate_bps, u32 sl
 			   u32 poll_overhead_ns);
 
 /**
- * kpn_config_frame_slots() - slots that a frame of @frame_bytes takes; 0: no number of them is enough
+ * kpn_config_frame_slots() - slots that a frame of @frame_bytes takes; 0: no number is enough
  * @config: rate, slot, mode, trims, padding, placeholder and drift of one that may be valid
  */
 u32 kpn_config_frame_slots(const struct kpn_config *config, const struct kpn_nic_caps *caps,

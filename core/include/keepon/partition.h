@@ -88,7 +88,7 @@ static inline u64 kpn_partition_window(const struct kpn_partition *partition, u3
  */
 u32 kpn_masks_gap_max(const u16 *allowed, u32 slots, u16 classes);
 
-/** kpn_masks_row_max() - most masks in a row with class @tc, cyclically; KPN_SPAN_SLOTS_MAX at most */
+/** kpn_masks_row_max() - most masks in a row with @tc, cyclically; KPN_SPAN_SLOTS_MAX at most */
 u32 kpn_masks_row_max(const u16 *allowed, u32 slots, u8 tc);
 
 #endif

@@ -93,7 +93,8 @@ _NUMBER = re.compile(r"0[xX][0-9a-fA-F]{1,20}|0[0-7]{0,24}|[1-9][0-9]{0,24}", re
 
 HELP = """\
 options, in any order; what they mean: docs/kernel.md
-  mode phase-locked | paper     slot_bytes BYTES      frame_bytes BYTES   partition SLOTS
+  mode phase-locked | paper     slot_bytes BYTES      frame_bytes BYTES
+  partition SLOTS
   class CLASSES [ slots SLOTS | all | none | rest ]
                 [ late strict | relaxed | reschedule ] [ round up | floor ]
   ring SLOTS   batch SLOTS   depth SLOTS   prebuffer FRAMES
@@ -111,7 +112,7 @@ CLASSES: numbers 0 to 15 and ranges: 3 or 0-2,7
 SLOTS:   numbers below the partition and ranges, with a step: 0-3,10 or 0-240/10;
          rest: those no class was given. Once any class has slots, classes without have none,
          but class 0 has the rest unless told otherwise: class 0 slots none.
-BYTES:   of a frame with FCS; those longer than slot_bytes, up to frame_bytes, take several slots
+BYTES:   of a frame with FCS; frames that do not fit a slot take several, up to frame_bytes
 -:       further options are read from standard input, where lists may be of any length
 example:
   keepon link add eth0 rt0 slot_bytes 1230 partition 250 class 7 slots 0-240/10 late strict"""
