@@ -3,8 +3,8 @@
 # wire's log. CARD: genet, of a Raspberry Pi 4, or gem, of a Versal board; PREFETCH, INDEX_DONE:
 # what the driver is told; MBPS; FRAMES of a 1 ms stream, ECHOES beside it, one in 20 ms; TALK:
 # where what became of each frame is written; SLOT_BYTES, TRIM_BYTES, TALK_BYTES; PPB by which the
-# link's clock is set faster. PARTITION, LINK, ECHO_BYTES, ECHO_EVERY: where frames are
-# longer than a slot.
+# link's clock is set faster. PARTITION, LINK, ECHO_BYTES, ECHO_EVERY, FRAGMENTS: where frames are
+# longer than a slot; STALLS: so often polls stop behind such frames, until the wire is idle.
 . /lib/keepon/test.sh
 . /lib/keepon/lent.sh
 PEER=10.0.2.2
@@ -20,7 +20,8 @@ echoes() {
 	done | uniq
 }
 
-run "the driver loads" modprobe "keepon_$CARD" prefetch="$PREFETCH" index_done="$INDEX_DONE"
+run "the driver loads" modprobe "keepon_$CARD" prefetch="$PREFETCH" index_done="$INDEX_DONE" \
+	${FRAGMENTS:+fragments="$FRAGMENTS"}
 run "keepon loads" modprobe keepon
 "bind_$CARD" && ok "a card" || fail "a card"
 [ "$MBPS" = 1000 ] || ethtool -s eth0 advertise 0x008
@@ -44,6 +45,17 @@ wait "$echoes"
 sleep 0.05 # the last verdict
 is "$(cat /out/echoes.txt)" "$ECHOES" "echoes come back in the slots between"
 ethtool -S rt0 > /out/counters.txt
+if [ -n "$STALLS" ]; then
+	# the ring is full of frames: an echo is 41 of them
+	ping -q -i 0.002 -s 60000 $PEER > /dev/null &
+	for _ in $(seq "$STALLS"); do
+		sleep 0.02
+		echo 10000000 > /sys/kernel/debug/keepon/rt0/stall_ns
+		sleep 0.03
+	done
+	kill $!
+	ethtool -S rt0 > /out/stalled.txt
+fi
 run "down" ip link set rt0 down
 run "gone" ip link del rt0
 ethtool -S eth0 > /out/lower.txt

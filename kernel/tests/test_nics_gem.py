@@ -208,10 +208,45 @@ def test_a_depth_beyond_what_was_said_is_found_out(
     assert result.tap.problems()
 
 
-def test_frames_longer_than_a_slot(tmp_path: Path) -> None:
-    """Each in one descriptor; the others of its slots are shorter. Echoes beside the stream."""
+# Slots of a frame of 1518 bytes in fragments, of 105 bytes, and in one descriptor, of 230
+@pytest.mark.parametrize(
+    ("lengths", "said", "fragments", "append", "model"),
+    [
+        (SHORT, 27, 1, "", {"prefetch": 1}),
+        (SHORT, 27, 1, COPIES, {"prefetch": 1, "index_on_done": "on"}),
+        ((230, 16, 100), 4, 0, "", {"prefetch": 4}),
+    ],
+    ids=["fragments", "copies of fragments", "one descriptor"],
+)
+def test_frames_longer_than_a_slot(
+    lengths: tuple[int, int, int], said: int, fragments: int, append: str,
+    model: dict[str, object], tmp_path: Path,
+) -> None:  # fmt: skip
+    """Echoes of all lengths beside the stream. Of fragments the model writes back the first: that
+    the others were not would be told as slots handed over too soon.
+    """
     log = tmp_path / "wire.csv"
-    lengths = (230, 16, 100)
-    result = boot(log, 4, lengths, more=LONG_FRAMES, prefetch=4).check()
+    result = boot(
+        log, said, lengths, more={**LONG_FRAMES, "FRAGMENTS": str(fragments)}, append=append,
+        done="index_on_done" in model, **model,
+    ).check()  # fmt: skip
     assert result.tap.problems() == []
-    check_long_frames(lent(read_log(log)), result, lengths, 8, own_fcs=False)
+    assert "was not written back" not in result.files["dmesg.txt"].decode()
+    check_long_frames(lent(read_log(log)), result, lengths, 8, own_fcs=bool(fragments))
+
+
+def test_the_wire_stops_behind_fragments(tmp_path: Path) -> None:
+    """Polls that come too late leave the wire idle at the end of what was posted, though the model
+    writes back the first of a frame's descriptors alone: the driver marks the others, else the
+    transmitter would go on into what they were a lap ago.
+    """
+    stalls = 20
+    result = boot(
+        tmp_path / "wire.csv", 27, SHORT, frames=20, prefetch=1,
+        more={**LONG_FRAMES, "STALLS": str(stalls)},
+    ).check()  # fmt: skip
+    assert result.tap.problems() == []
+    stalled = counters(result, "stalled.txt")
+    assert stalled["underruns"] >= stalls
+    assert stalled["index_errors"] == stalled["losses"] == stalled["slips"] == 0
+    assert "was not written back" not in result.files["dmesg.txt"].decode()

@@ -9,6 +9,10 @@
  * is used. So every slot is handed over anew before its next round, by a store of the word it had,
  * and the ring has to keep room for those that may still be written back: a store that comes before
  * that is lost. Progress is where the transmitter is in the ring.
+ *
+ * A frame of several descriptors ends in that with LAST and has the FCS that lies in its last buffer.
+ * NO_FCS is in all of them: the controller takes it from the first that it fetches, whichever that
+ * is. It writes back that one alone; the others are marked as used when the frame is retired.
  */
 #include <linux/module.h>
 #include <linux/slab.h>
@@ -22,12 +26,16 @@ enum { PACKET_BUFFER_BYTES = 32 * 1024 };
 static short frames_ahead = -1;
 module_param_named(prefetch, frames_ahead, short, 0444);
 MODULE_PARM_DESC(prefetch,
-		 "frames the controller fetches ahead of the one on the wire, as measured;"
+		 "descriptors the controller fetches ahead of the frame on the wire, as measured;"
 		 " -1: as many as its packet buffer holds");
 
 static bool index_done;
 module_param(index_done, bool, 0444);
 MODULE_PARM_DESC(index_done, "the queue pointer passes frames when they have left, not fetched");
+
+static bool fragments = true;
+module_param(fragments, bool, 0444);
+MODULE_PARM_DESC(fragments, "a frame longer than a slot is sent from several buffers");
 
 /* ---- operations; serialised, any context ---- */
 
@@ -67,6 +75,7 @@ static u32 frame_word(const struct gem_nic *nic, u32 idx, u32 frame_bytes)
 	return gem_tx_word(&nic->own, idx, frame_bytes - KPN_FCS_BYTES, 0);
 }
 
+/* What the index has passed is not the controller's, whether it was written back or not. */
 static void store(struct gem_nic *nic, u32 idx, u32 word)
 {
 	nic->own_word[idx] = word;
@@ -84,6 +93,24 @@ static void own_commit(void *context, u32 idx, u32 frame_bytes, u32 data_bytes, 
 
 	card_buffer_give(&nic->card.own_buffers, idx, 0, written_bytes);
 	store(nic, idx, frame_word(nic, idx, frame_bytes));
+}
+
+static void put_fragment(struct card *card, u32 idx, u32 bytes, u32 rest_bytes)
+{
+	struct gem_nic *nic = gem_of(card);
+	u32 word = placeholder_word(nic, idx, bytes);
+
+	store(nic, idx, bytes < rest_bytes ? word & ~TX_LAST : word);
+}
+
+static void own_commit_fragments(void *context, u32 first_idx, const struct kpn_span *span,
+				 u32 data_bytes)
+{
+	struct gem_nic *nic = context;
+	u32 last = card_own_idx(&nic->card, first_idx, span->fragments - 1);
+
+	card_commit_fragments(&nic->card, first_idx, span, data_bytes,
+			      nic->own_word[last] & TX_LENGTH, put_fragment);
 }
 
 static void own_retire(void *context, u32 idx, u32 frame_bytes, u32 data_bytes)
@@ -143,6 +170,7 @@ static const struct kpn_nic_ops own_ops = {
 	.read_index = own_read_index,
 	.buffer = card_own_buffer,
 	.commit = own_commit,
+	.commit_fragments = own_commit_fragments,
 	.retire = own_retire,
 	.set_length = own_set_length,
 	.rearm = own_rearm,
@@ -164,14 +192,27 @@ static u32 prefetch_slots(u32 slot_bytes)
 	return PACKET_BUFFER_BYTES / max_t(u32, slot_bytes, KPN_FRAME_BYTES_MIN) + 1;
 }
 
-/* Slots that may be written back after the index has passed them: so many are never posted. */
-static u32 late_slots(u32 mbps, u32 ahead)
+/* Descriptors of a longest frame. */
+static u32 fragments_of_frame(u32 slot_bytes)
+{
+	u32 slot_wire_bytes = kpn_wire_bytes(max_t(u32, slot_bytes, KPN_FRAME_BYTES_MIN));
+
+	return fragments ? DIV_ROUND_UP(kpn_wire_bytes(KEEPON_NATIVE_FRAME_BYTES_MAX),
+					slot_wire_bytes) :
+			   1;
+}
+
+/*
+ * Slots that may be written back after the index has passed them: so many are never posted. Of a
+ * frame that is the first of its slots, when all of them have left.
+ */
+static u32 late_slots(u32 mbps, u32 ahead, u32 slot_bytes)
 {
 	u64 shortest_ps =
 		(u64)kpn_wire_bytes(KPN_FRAME_BYTES_MIN) * kpn_byte_time_ps(mbps * 1000000ull);
 	u32 late = (u32)div64_u64(CARD_INDEX_LATE_NS * 1000ull + shortest_ps - 1, shortest_ps);
 
-	return late + (index_done ? 0 : ahead + 1);
+	return late + (index_done ? 0 : ahead + 1) + fragments_of_frame(slot_bytes) - 1;
 }
 
 static int native_query(struct net_device *dev, u32 slot_bytes, struct keepon_native_caps *caps,
@@ -189,14 +230,15 @@ static int native_query(struct net_device *dev, u32 slot_bytes, struct keepon_na
 			.ring_slots_multiple = 1,
 			.prefetch_slots_max = ahead,
 			.index_counts_done = index_done,
+			.fragments_max = fragments ? CARD_FRAGMENTS_MAX : 1,
 		},
 	};
 	error = card_query(&nic->card, link, slot_bytes, caps, why);
 	if (frames_ahead < 0)
-		ahead += keepon_native_frame_slots(slot_bytes) - 1;
+		ahead += card_ahead_more(slot_bytes, fragments);
 	caps->nic.prefetch_slots_max = ahead;
 	caps->nic.desc_persistent = false;
-	caps->nic.reserved_slots += late_slots(link.mbps ?: SPEED_1000, ahead);
+	caps->nic.reserved_slots += late_slots(link.mbps ?: SPEED_1000, ahead, slot_bytes);
 	return error;
 }
 
