@@ -3,7 +3,8 @@
  * keepon_hwcheck.ko: what a lent ring does, as bare readings; `keepon hwcheck` draws conclusions.
  *
  *	main	the file in debugfs: one line starts a run, reading it gives the last one's records
- *	run	the run: restarts, a stream, frames written ever nearer to the wire
+ *	run	the run: restarts, a stream, frames written ever nearer to the wire, mixtures of
+ *		fragments and placeholders
  */
 #ifndef KEEPON_HWCHECK_H
 #define KEEPON_HWCHECK_H
@@ -16,6 +17,9 @@ enum {
 	HWCHECK_SAMPLES = 32768,
 	HWCHECK_TRIALS = 512,
 	HWCHECK_RESTARTS = 16,
+	HWCHECK_FRAGMENTS = 4,
+	HWCHECK_ROUNDS = 3, /* of all mixtures */
+	HWCHECK_MIXTURES = HWCHECK_ROUNDS * ((1 << HWCHECK_FRAGMENTS) - 1),
 };
 
 /**
@@ -45,6 +49,16 @@ struct hwcheck_trial {
 };
 
 /**
+ * struct hwcheck_mixture - descriptors of a frame in HWCHECK_FRAGMENTS
+ * @number: in the frame; each fragment begins as a frame whose number is as much greater
+ * @fresh: bit i: descriptor i is that of a fragment; the others are placeholders
+ */
+struct hwcheck_mixture {
+	u32 number;
+	u32 fresh;
+};
+
+/**
  * struct hwcheck - one run
  * @dev, @driver, @native, @caps: the ring and what its driver says
  * @ring_slots, @slot_bytes: of it
@@ -52,7 +66,7 @@ struct hwcheck_trial {
  * @asked_ns, @read_ns: begin and end of the last reading
  * @index: as it was read
  * @tick_ns: least step of the CPU's counter; @still: readings in a row that were equal
- * @begun_ns: doorbell of the stream
+ * @begun_ns: doorbell of the stream; @sampling: slots last as long as they say, and are noted
  * @stream_slot: first slot of the stream
  */
 struct hwcheck {
@@ -71,13 +85,16 @@ struct hwcheck {
 	u64 tick_ns;
 	u32 still;
 	u64 begun_ns;
+	bool sampling;
 	u64 stream_slot;
 	u32 restarts;
 	u32 samples;
 	u32 trials;
+	u32 mixtures;
 	struct hwcheck_restart restart[HWCHECK_RESTARTS];
 	struct hwcheck_sample sample[HWCHECK_SAMPLES];
 	struct hwcheck_trial trial[HWCHECK_TRIALS];
+	struct hwcheck_mixture mixture[HWCHECK_MIXTURES];
 };
 
 /** hwcheck_run() - claim, run, give back; RTNL, sleeps for seconds. Return: 0 or an error */

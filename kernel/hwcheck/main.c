@@ -95,6 +95,7 @@ static ssize_t run_write(struct file *file, const char __user *from, size_t byte
 	X(cpu_tick_ns)          \
 	X(poll_ns_min)          \
 	X(placeholder_kinds)    \
+	X(fragments_max)        \
 	X(index_counts_done)    \
 	X(desc_persistent)
 
@@ -118,6 +119,9 @@ static void show(struct seq_file *out, const struct hwcheck *h)
 	for (i = 0; i < h->trials; i++)
 		seq_printf(out, "trial %llu %llu %llu %llu\n", h->trial[i].at_ns, h->trial[i].index,
 			   h->trial[i].slot, h->trial[i].after);
+	for (i = 0; i < h->mixtures; i++)
+		seq_printf(out, "mixture %u %u %u\n", h->mixture[i].number, HWCHECK_FRAGMENTS,
+			   h->mixture[i].fresh);
 }
 
 static int run_show(struct seq_file *out, void *unused)

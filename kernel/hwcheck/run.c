@@ -23,6 +23,8 @@ enum {
 	TRIAL_TYPE = 0x88b5,      /* IEEE Std 802: local experimental */
 	TRIAL_MAGIC = 0x6877636b, /* "hwck" */
 	TRIAL_BYTES = 60,
+	FRAGMENT_BYTES = 64,
+	MIXTURE_NUMBER = 1 << 16, /* beyond those of trials */
 };
 
 static u64 now(struct hwcheck *h)
@@ -72,7 +74,7 @@ static int look(struct hwcheck *h, u32 *moved)
 		return -ENODEV;
 	h->index = index;
 	h->head += *moved;
-	if (*moved && h->begun_ns && h->samples < HWCHECK_SAMPLES)
+	if (*moved && h->sampling && h->samples < HWCHECK_SAMPLES)
 		h->sample[h->samples++] = (struct hwcheck_sample){
 			.at_ns = h->read_ns,
 			.since_ns = h->read_ns - before_ns,
@@ -152,6 +154,7 @@ static int stream(struct hwcheck *h)
 	u64 slots = max_t(u64, div64_u64(STREAM_NS * 1000ull, slot_ps), STREAM_SLOTS);
 
 	h->stream_slot = h->tail;
+	h->sampling = true;
 	h->begun_ns = post(h, h->head + h->ring_slots - h->caps.nic.reserved_slots);
 	return follow(h, h->stream_slot + slots);
 }
@@ -178,16 +181,29 @@ static u64 nearest(const struct hwcheck *h)
 	return h->head + 1 - min(back, h->head);
 }
 
+/* Slots from the index on that are beyond what may have been fetched, if the driver says so. */
+static u32 furthest_slots(const struct hwcheck *h)
+{
+	return min_t(u32, h->ring_slots / 2, 2 * h->caps.nic.prefetch_slots_max + 16);
+}
+
+/*
+ * Slots after which one has left, if the index is of fetched frames, too; it is far from coming
+ * round.
+ */
+static u32 late_slots(const struct hwcheck *h)
+{
+	return min_t(u32, h->caps.nic.prefetch_slots_max, h->ring_slots / 4);
+}
+
 /*
  * Frames into slots ever further from the wire: which of them arrive tells how far ahead slots
  * are fetched. Each is a placeholder again before it comes round.
  */
 static int try_slots(struct hwcheck *h)
 {
-	u32 furthest = min_t(u32, h->ring_slots / 2, 2 * h->caps.nic.prefetch_slots_max + 16);
+	u32 furthest = furthest_slots(h);
 	u32 trials = min_t(u32, TRIALS_EACH * furthest, HWCHECK_TRIALS);
-	/* it has left then, if the index is of fetched frames, too; and is far from coming round */
-	u32 late = min_t(u32, h->caps.nic.prefetch_slots_max, h->ring_slots / 4);
 
 	for (h->trials = 0; h->trials < trials; h->trials++) {
 		struct hwcheck_trial *trial = &h->trial[h->trials];
@@ -207,12 +223,66 @@ static int try_slots(struct hwcheck *h)
 		trial->after = h->head;
 		if (error)
 			return error;
-		error = follow(h, trial->slot + 2 + late);
+		error = follow(h, trial->slot + 2 + late_slots(h));
 		if (error)
 			return error;
 		h->native.ops->retire(h->native.nic, idx, h->slot_bytes, TRIAL_BYTES);
 	}
 	return 0;
+}
+
+/*
+ * A frame in fragments, of which those not in @fresh are placeholders again before the NIC has come
+ * there: what it finds if it fetches between two stores, or looks at a descriptor twice. The bytes
+ * stay, as each fragment begins like a frame of its own.
+ */
+static int mix(struct hwcheck *h, u32 number, u32 fresh)
+{
+	const struct kpn_span span = {
+		.slots = HWCHECK_FRAGMENTS,
+		.fragments = HWCHECK_FRAGMENTS,
+		.frame_bytes = HWCHECK_FRAGMENTS * FRAGMENT_BYTES,
+		.fragment_bytes = FRAGMENT_BYTES,
+	};
+	const struct kpn_nic_ops *ops = h->native.ops;
+	void *nic = h->native.nic;
+	u64 slot = h->head + furthest_slots(h);
+	int error;
+	u32 i;
+
+	for (i = 0; i < HWCHECK_FRAGMENTS; i++)
+		write_frame(h, ops->buffer(nic, desc(h, slot + i)), number + i);
+	ops->commit_fragments(nic, desc(h, slot), &span, span.frame_bytes - KPN_FCS_BYTES);
+	for (i = 0; i < HWCHECK_FRAGMENTS; i++) {
+		if (!(fresh & BIT(i)))
+			ops->retire(nic, desc(h, slot + i), h->slot_bytes, 0);
+	}
+	h->mixture[h->mixtures++] = (struct hwcheck_mixture){ .number = number, .fresh = fresh };
+	error = follow(h, slot + HWCHECK_FRAGMENTS + 1 + late_slots(h));
+	for (i = HWCHECK_FRAGMENTS; !error && i--;)
+		ops->retire(nic, desc(h, slot + i), h->slot_bytes, FRAGMENT_BYTES);
+	return error;
+}
+
+/* All mixtures of old and new descriptors, that of new ones alone among them. */
+static int mix_fragments(struct hwcheck *h)
+{
+	const struct kpn_nic_caps *nic = &h->caps.nic;
+	u32 posted = h->ring_slots - nic->reserved_slots - POST_SLOTS;
+	u32 furthest = furthest_slots(h);
+	int error = 0;
+	u32 i;
+
+	if (nic->fragments_max < HWCHECK_FRAGMENTS || furthest <= nic->prefetch_slots_max ||
+	    furthest + HWCHECK_FRAGMENTS > posted ||
+	    !(nic->placeholder_kinds & BIT(KPN_PLACEHOLDER_BAD_FCS)))
+		return 0;
+	/* fragments are shorter than slots */
+	h->sampling = false;
+	for (i = 0; !error && i < HWCHECK_MIXTURES; i++)
+		error = mix(h, MIXTURE_NUMBER + i * HWCHECK_FRAGMENTS,
+			    1 + i % ((1 << HWCHECK_FRAGMENTS) - 1));
+	return error;
 }
 
 static int claim(struct hwcheck *h)
@@ -244,7 +314,7 @@ int hwcheck_run(struct hwcheck *h)
 	h->driver->reset(h->dev, &h->native);
 	find_tick(h);
 	h->asked_ns = now(h);
-	error = restart(h) ?: stream(h) ?: try_slots(h);
+	error = restart(h) ?: stream(h) ?: try_slots(h) ?: mix_fragments(h);
 	h->native.ops->halt(h->native.nic);
 	h->driver->reset(h->dev, &h->native);
 	h->driver->release(h->dev, &h->native);

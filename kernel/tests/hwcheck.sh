@@ -37,8 +37,8 @@ modprobe keepon_generic
 like "$(hwcheck lo 2>&1)" 'NAME = "lo": its driver has no ring to lend' "no ring"
 like "$(hwcheck lo --peer nobody 2>&1)" 'option --peer = "nobody": is no interface here' "no peer"
 checked done 0 "sim0: safe to use" "prefetch=8 index=done" --peer sim1
-checked fetch 0 "sim0: safe to use" "prefetch=12 index=fetch" --peer sim1
-checked written_back 0 "sim0: safe to use" "prefetch=4 index=done persistent=0" --peer sim1
+checked fetch 0 "sim0: safe to use" "prefetch=12 index=fetch fragments=8" --peer sim1
+checked written_back 0 "sim0: safe to use" "prefetch=4 index=done persistent=0 fragments=8" --peer sim1
 checked alone 1 "not shown to be safe: not measured: prefetch, bad FCS" "prefetch=8 index=done"
 checked deeper_done 1 "not safe to use: prefetch: said 4 slots, measured (1[56]|15 to 16) slots" \
 	"prefetch=16 claim_prefetch=4 index=done" --peer sim1

@@ -76,6 +76,8 @@ def test_a_card_that_does_what_it_says(
     assert measured["index_ahead_slots"] == pytest.approx(ahead, abs=0.5)
     assert measured["bad_fcs_leaves"] is True
     assert measured["frames_arrived"] < measured["frames_sent"]
+    proven = [found["holds"] for found in document["findings"] if found["name"] == "fragments"]
+    assert proven == ([] if name == "done" else [True])
     assert document["safe"] is True
 
 

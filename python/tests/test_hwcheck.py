@@ -129,6 +129,51 @@ def test_each_wrong_statement_is_found(name: str, options: dict[str, Any]) -> No
     assert document["verdict"].startswith(f"eth0: not safe to use: {name}: said ")
 
 
+def mixed(fresh: list[int], arrived: set[int]) -> dict[str, Any]:
+    """The finding about frames in four fragments, from number 1000 on four apart."""
+    records, peer = made(fragments_max=32)
+    mixtures = [(1000 + 4 * place, 4, bits) for place, bits in enumerate(fresh)]
+    document = judge(
+        "eth0", "native", replace(records, mixtures=mixtures),
+        replace(peer, numbers=peer.numbers | arrived),
+    )  # fmt: skip
+    assert document["measured"]["frames_arrived"] == len(peer.numbers)
+    return next(found for found in document["findings"] if found["name"] == "fragments")
+
+
+@pytest.mark.parametrize(
+    ("fresh", "arrived", "holds", "measured"),
+    [
+        ([0b1110, 0b1111], {1004}, True, "of 1 frames 1 arrived, and none of 1 mixtures of old"),
+        ([0b1110, 0b1111], set(), False, "of 1 frames 0 arrived, and none of 1 mixtures of old"),
+        (
+            [0b1110, 0b1111], {1001, 1004}, False,
+            "1 good frames of 1 mixtures of old and new descriptors: one began with fragment 1"
+            " where of 0 to 3 only 1, 2, 3 were new",
+        ),
+        ([0b0111, 0b1111], {1000, 1004}, False, "began with fragment 0 where"),
+        # the whole frame's own tail
+        ([0b1111], {1000, 1003}, False, "began with fragment 3 where"),
+        ([], set(), None, "not measured: the ring is too short"),
+    ],
+)  # fmt: skip
+def test_what_leaves_of_fragments(
+    fresh: list[int], arrived: set[int], holds: bool | None, measured: str
+) -> None:
+    """Good is a frame whose descriptors are all new, and nothing else."""
+    found = mixed(fresh, arrived)
+    assert found["holds"] is holds
+    assert measured in found["measured"]
+
+
+def test_fragments_need_a_peer() -> None:
+    records, _ = made(fragments_max=32)
+    found = judge("eth0", "native", replace(records, mixtures=[(1000, 4, 15)]), None)["findings"]
+    assert [one["measured"] for one in found if one["name"] == "fragments"] == [
+        "not measured: say --peer"
+    ]
+
+
 def stamped(records: Records, peer: Peer, late_ns: int) -> Peer:
     """With stamps `late_ns` after the end of a slot on a wire that began RESTART_NS late."""
     begun_ns, first = records.begun

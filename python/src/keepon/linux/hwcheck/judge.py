@@ -132,7 +132,8 @@ def _fcs(records: Records, peer: Peer | None) -> tuple[dict[str, Any], bool | No
     said = "leaves" if records.claims & CLAIM_BAD_FCS else "does not leave"
     if peer is None:
         return finding("bad FCS", said, "not measured: say --peer", None), None
-    placeholders = SEEN * (records.sent - len(records.trials))
+    fragments = sum(count for _, count, _ in records.mixtures)
+    placeholders = SEEN * (records.sent - len(records.trials) - fragments)
     if peer.bad >= placeholders > 0:
         leaves: bool | None = True
         measured = f"leaves: {peer.name} counted {peer.bad}"
@@ -144,6 +145,41 @@ def _fcs(records: Records, peer: Peer | None) -> tuple[dict[str, Any], bool | No
         measured = f"{peer.name} counts no frames with a bad FCS"
     holds = None if leaves is None else leaves or not records.claims & CLAIM_BAD_FCS
     return finding("bad FCS", said, measured, holds), leaves
+
+
+def _fragments(records: Records, peer: Peer | None) -> list[dict[str, Any]]:
+    """Whether a frame of several buffers is good where all their descriptors are its, and there
+    alone. A frame of other bytes has another number: that of the fragment it begins with.
+    """
+    most = records.caps.get("fragments_max", 1)
+    if most <= 1:
+        return []
+    said = f"{most} of a frame"
+    if peer is None or not records.mixtures:
+        why = "say --peer" if peer is None else "the ring is too short"
+        return [finding("fragments", said, f"not measured: {why}", None)]
+    whole = [number for number, count, fresh in records.mixtures if fresh == (1 << count) - 1]
+    foul = [
+        (number, count, fresh, i)
+        for number, count, fresh in records.mixtures
+        for i in range(count)
+        if number + i in peer.numbers and not (i == 0 and number in whole)
+    ]
+    arrived = sum(number in peer.numbers for number in whole)
+    mixtures = len(records.mixtures) - len(whole)
+    if foul:
+        _, count, fresh, begin = foul[0]
+        new = ", ".join(str(i) for i in range(count) if fresh >> i & 1)
+        measured = (
+            f"{len(foul)} good frames of {mixtures} mixtures of old and new descriptors: one began"
+            f" with fragment {begin} where of 0 to {count - 1} only {new} were new"
+        )
+        return [finding("fragments", said, measured, False)]
+    measured = (
+        f"of {len(whole)} frames {arrived} arrived, and none of {mixtures} mixtures of old and new"
+        f" descriptors{': proven' if arrived == len(whole) else ''}"
+    )
+    return [finding("fragments", said, measured, arrived == len(whole) > 0)]
 
 
 def _tick(records: Records) -> dict[str, Any]:
@@ -192,7 +228,9 @@ def judge(name: str, backend: str, records: Records, peer: Peer | None) -> dict[
         begun_within_ns = find_begun(records, wire, peer).within_ns
         deep, depth = _prefetch(records, wire, peer, begun_within_ns)
         fcs, leaves = _fcs(records, peer)
-        findings += [*found, limit, deep, fcs, _tick(records)]
+        findings += [
+            *found, limit, deep, fcs, *_fragments(records, peer), _tick(records),
+        ]  # fmt: skip
     safe, line = verdict(name, findings)
     return {
         "schema": SCHEMA,
@@ -214,7 +252,9 @@ def judge(name: str, backend: str, records: Records, peer: Peer | None) -> dict[
             "tick_ns": records.tick[0],
             "slots_sent": records.sent,
             "frames_sent": len(records.trials),
-            "frames_arrived": len(peer.numbers) if peer else None,
+            "frames_arrived": (
+                sum(number < len(records.trials) for number in peer.numbers) if peer else None
+            ),
         },
         "findings": findings,
         "safe": safe,

@@ -11,7 +11,7 @@ from keepon.errors import TraceError, one_line
 
 WIRE_OVERHEAD_BYTES = 20
 NUMBERS = ("error", "slot_bytes", "rate_bps", "ring_slots", "claims", "sent")
-ROWS = {"restart": 2, "sample": 3, "trial": 4}
+ROWS = {"restart": 2, "sample": 3, "trial": 4, "mixture": 3}
 
 
 @dataclass
@@ -29,6 +29,8 @@ class Records:
         samples: reading that found the index moved, time since the one before, index.
         trials: when the commit of a frame had returned, index before it, slot of the frame, index
             after it.
+        mixtures: number of a frame in fragments, each of which begins with a number as much
+            greater; how many; those of them whose descriptors were not placeholders, a bit each.
     """
 
     error: int = 0
@@ -43,6 +45,7 @@ class Records:
     restarts: list[tuple[int, ...]] = field(default_factory=list)
     samples: list[tuple[int, ...]] = field(default_factory=list)
     trials: list[tuple[int, ...]] = field(default_factory=list)
+    mixtures: list[tuple[int, ...]] = field(default_factory=list)
 
     @property
     def slot_ns(self) -> float:
@@ -57,7 +60,10 @@ def parse(text: str) -> Records:
         TraceError: a line is none of theirs.
     """
     records = Records()
-    rows = {"restart": records.restarts, "sample": records.samples, "trial": records.trials}
+    rows = {
+        "restart": records.restarts, "sample": records.samples, "trial": records.trials,
+        "mixture": records.mixtures,
+    }  # fmt: skip
     for line in text.splitlines():
         word, *rest = line.split()
         try:
