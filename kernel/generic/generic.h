@@ -78,11 +78,16 @@ struct generic_flight {
 	struct generic_meter *meter;
 };
 
-/** struct generic_slot - a descriptor: length on the wire, and what is real of it */
+/**
+ * struct generic_slot - a descriptor: length on the wire, and what is real of it; where a frame has
+ * several, descriptor @fragment of @fragments
+ */
 struct generic_slot {
 	u16 frame_bytes;
 	u16 data_bytes;
 	bool real;
+	u8 fragments;
+	u8 fragment;
 };
 
 /** struct generic_frame - a slot that was handed out, on its way to the driver; @valid: there is */
@@ -96,11 +101,13 @@ struct generic_frame {
  * struct generic_pump - one claimed ring
  * @dev, @txq: the device, and the one of its queues that is used
  * @placeholder: enum kpn_placeholder
- * @window: so many frames the driver has at most
+ * @window: so many slots the driver has at most
  * @lag_ns: how long after they have left frames come back at most
  * @ring_slots, @slot_bytes, @buffer_bytes: as claimed
  * @slots, @buffers: the ring; lock
  * @handed, @tail: slots handed out, and where it ends; sequence numbers; lock
+ * @ends, @ends_mask: @handed behind each packet that the driver has, one of several slots, too, by
+ *	@packets, which were handed out; NULL while measuring; lock
  * @paced_here: the device does not pace; slots take their time in the pump (pace.c)
  * @left, @left_ps: slots whose time is over, and when that was, by the CPU; if @paced_here; lock
  * @halted: none is handed out any more; lock
@@ -127,6 +134,9 @@ struct generic_pump {
 	u8 *buffers;
 	u64 handed;
 	u64 tail;
+	u32 *ends;
+	u32 ends_mask;
+	u32 packets;
 	bool paced_here;
 	u64 left;
 	u64 left_ps;
@@ -187,7 +197,7 @@ bool generic_is_paced(const struct generic_measured *measured);
  * was measured
  */
 u32 generic_lag_ns(const struct generic_measured *measured);
-/** generic_window() - frames the driver must have for the wire not to run dry */
+/** generic_window() - slots the driver must have for the wire not to run dry */
 u32 generic_window(u32 lag_ns, u32 slot_bytes, u64 rate_bps);
 /** generic_limits() - what keepon.ko is told; without @measured what is assumed; RTNL */
 void generic_limits(struct net_device *dev, u32 slot_bytes, u64 rate_bps,
@@ -220,7 +230,7 @@ void generic_pump_end(struct generic_pump *pump);
 void generic_pump_free(struct generic_pump *pump);
 /** generic_pump_wait() - until the driver has given all frames back; sleeps. Return: whether so */
 bool generic_pump_wait(const struct generic_pump *pump, u32 most_ms);
-/** generic_pump_done() - frames that came back */
+/** generic_pump_done() - slots that came back */
 u32 generic_pump_done(const struct generic_pump *pump);
 /** generic_pump_kick() - hand out what can be; any context */
 void generic_pump_kick(struct generic_pump *pump);

@@ -88,11 +88,24 @@ static u64 lead_ns(const struct generic_measured *measured)
 		     NS_MAX);
 }
 
-/* Slots of a long frame are shorter than others: as many more keep the wire as long. */
+/*
+ * The most slots of a frame. Where it is sent from one descriptor those behind it are shorter than
+ * others: as many more keep the wire as long. Where it is in all of them they are handed over
+ * together, once there is room for all; that rounds up twice, for a rest may be no placeholder.
+ */
+static u32 frame_slots(u32 slot_bytes)
+{
+	u32 bytes =
+		kpn_wire_bytes(KEEPON_NATIVE_FRAME_BYTES_MAX) + kpn_wire_bytes(KPN_FRAME_BYTES_MIN);
+
+	return max(keepon_native_frame_slots(slot_bytes),
+		   DIV_ROUND_UP(bytes, kpn_wire_bytes(slot_bytes)));
+}
+
 u32 generic_window(u32 lag_ns, u32 slot_bytes, u64 rate_bps)
 {
 	return div64_u64(lag_ns * 1000ull, generic_slot_ps(slot_bytes, rate_bps)) +
-	       keepon_native_frame_slots(slot_bytes) + WINDOW_SPARE;
+	       frame_slots(slot_bytes) + WINDOW_SPARE;
 }
 
 /* Received PAUSE frames let the wire stand still by right. */
@@ -141,6 +154,7 @@ void generic_limits(struct net_device *dev, u32 slot_bytes, u64 rate_bps,
 			.frame_bytes_max = min_t(u32,
 						 dev->mtu + VLAN_ETH_HLEN + KPN_FCS_BYTES,
 						 KPN_FRAME_BYTES_MAX),
+			.fragments_max = KPN_SPAN_SLOTS_MAX,
 			.placeholder_kinds = BIT(KPN_PLACEHOLDER_MAC_CONTROL) |
 					     BIT(KPN_PLACEHOLDER_RESERVED_ADDRESS) |
 					     BIT(generic_placeholder(dev)),

@@ -14,7 +14,12 @@
 #include "generic.h"
 #include "keepon_version.h"
 
-enum { GIVE_BACK_MS = 500, EXIT_POLL_MS = 20 };
+enum {
+	GIVE_BACK_MS = 500,
+	EXIT_POLL_MS = 20,
+	/* a fragment goes on where others have preamble and gap */
+	BUFFER_BYTES_MAX = KPN_FRAME_BYTES_MAX + KPN_WIRE_OVERHEAD_BYTES,
+};
 
 /*
  * struct known - a device somebody asked about; RTNL
@@ -128,7 +133,9 @@ static int make_ring(struct generic_pump *pump, const struct keepon_native_setup
 	pump->buffer_bytes = setup->buffer_bytes;
 	pump->slots = kvcalloc(setup->ring_slots, sizeof(*pump->slots), GFP_KERNEL_ACCOUNT);
 	pump->buffers = kvcalloc(setup->ring_slots, setup->buffer_bytes, GFP_KERNEL_ACCOUNT);
-	return pump->slots && pump->buffers ? 0 : -ENOMEM;
+	pump->ends_mask = roundup_pow_of_two(setup->ring_slots) - 1;
+	pump->ends = kvcalloc(pump->ends_mask + 1, sizeof(*pump->ends), GFP_KERNEL_ACCOUNT);
+	return pump->slots && pump->buffers && pump->ends ? 0 : -ENOMEM;
 }
 
 static int generic_claim(struct net_device *dev, const struct keepon_native_setup *setup,
@@ -142,7 +149,7 @@ static int generic_claim(struct net_device *dev, const struct keepon_native_setu
 		return -ENETDOWN;
 	if (known->pump)
 		return -EBUSY;
-	if (setup->buffer_bytes > KPN_FRAME_BYTES_MAX || setup->ring_slots > GENERIC_RING_MAX ||
+	if (setup->buffer_bytes > BUFFER_BYTES_MAX || setup->ring_slots > GENERIC_RING_MAX ||
 	    setup->placeholder >= KPN_PLACEHOLDER_COUNT)
 		return -EINVAL;
 	pump = generic_pump_make(dev, setup->placeholder, setup->slot_bytes,

@@ -18,7 +18,11 @@ enum { SEGMENT_HEADERS_BYTES = 128 };
 
 u32 generic_pump_done(const struct generic_pump *pump)
 {
-	return pump->flight ? (u32)atomic_read(&pump->flight->done) : 0;
+	u32 packets = pump->flight ? (u32)atomic_read(&pump->flight->done) : 0;
+
+	/* the end of a packet is stored before the count that includes it */
+	smp_rmb();
+	return pump->ends ? READ_ONCE(pump->ends[(packets - 1) & pump->ends_mask]) : packets;
 }
 
 /*
@@ -62,29 +66,75 @@ static u64 take_delay(struct generic_pump *pump)
 	return delay_ns;
 }
 
-/* The next slot, as it is now: from here on nothing of it can be changed. */
+/*
+ * Slots of the frame that begins in the next one, 1 if that is a placeholder. A frame whose last
+ * fragments are placeholders again was taken back, or came too late for its first.
+ */
+static u32 next_slots(const struct generic_pump *pump)
+{
+	u32 idx = generic_idx(pump, pump->handed);
+	u32 fragments = pump->slots ? pump->slots[idx].fragments : 0;
+	u32 i;
+
+	for (i = 0; i < fragments; i++) {
+		const struct generic_slot *slot = &pump->slots[(idx + i) % pump->ring_slots];
+
+		if (slot->fragments != fragments || slot->fragment != i)
+			return 1;
+	}
+	return max(fragments, 1u);
+}
+
+/* What is in so many slots becomes one frame; a fragment without the others is a placeholder. */
+static void take(struct generic_pump *pump, u32 slots)
+{
+	struct generic_frame *next = &pump->next;
+	u32 idx = generic_idx(pump, pump->handed);
+	u32 i;
+
+	next->slot = (struct generic_slot){ .frame_bytes = pump->slot_bytes };
+	if (!pump->slots)
+		return;
+	next->slot = pump->slots[idx];
+	if (slots == 1 && next->slot.fragments)
+		next->slot = (struct generic_slot){
+			.frame_bytes = max_t(u16, next->slot.frame_bytes, KPN_FRAME_BYTES_MIN),
+		};
+	if (!next->slot.real)
+		return;
+	memcpy(next->data, pump->buffers + (size_t)idx * pump->buffer_bytes, next->slot.data_bytes);
+	for (i = 1; i < slots; i++) {
+		u32 more = (idx + i) % pump->ring_slots;
+		const struct generic_slot *slot = &pump->slots[more];
+
+		memcpy(next->data + next->slot.data_bytes,
+		       pump->buffers + (size_t)more * pump->buffer_bytes, slot->data_bytes);
+		next->slot.data_bytes += slot->data_bytes;
+		next->slot.frame_bytes += KPN_WIRE_OVERHEAD_BYTES + slot->frame_bytes;
+	}
+}
+
+/* The next frame, as it is now: from here on nothing of it can be changed. */
 static bool hand_out(struct generic_pump *pump)
 {
 	struct generic_frame *next = &pump->next;
 	unsigned long flags;
+	u32 slots;
 	u32 ahead;
 
 	raw_spin_lock_irqsave(&pump->lock, flags);
 	pump->ran_out = pump->handed == pump->tail;
 	ahead = (u32)pump->handed - generic_pace_left_locked(pump);
-	next->valid = !pump->ran_out && !pump->halted && ahead < pump->window;
+	slots = next_slots(pump);
+	next->valid = !pump->ran_out && !pump->halted && ahead + slots <= pump->window;
 	if (next->valid) {
-		u32 idx = generic_idx(pump, pump->handed);
-
 		if (!ahead)
 			generic_pace_begin_locked(pump);
-		next->slot = (struct generic_slot){ .frame_bytes = pump->slot_bytes };
-		if (pump->slots)
-			next->slot = pump->slots[idx];
-		if (next->slot.real)
-			memcpy(next->data, pump->buffers + (size_t)idx * pump->buffer_bytes,
-			       next->slot.data_bytes);
-		pump->handed++;
+		take(pump, slots);
+		pump->handed += slots;
+		if (pump->ends)
+			WRITE_ONCE(pump->ends[pump->packets++ & pump->ends_mask],
+				   (u32)pump->handed);
 	}
 	raw_spin_unlock_irqrestore(&pump->lock, flags);
 	return next->valid;
@@ -205,6 +255,9 @@ int generic_pump_begin(struct generic_pump *pump, struct generic_meter *meter)
 	skb_shinfo(blank)->destructor_arg = pump->flight;
 	raw_spin_lock_irqsave(&pump->lock, flags);
 	pump->handed = 0;
+	pump->packets = 0;
+	if (pump->ends)
+		pump->ends[pump->ends_mask] = 0; /* no packet yet */
 	pump->tail = 0;
 	pump->left = 0;
 	pump->foreign_ns = 0;
@@ -243,6 +296,7 @@ void generic_pump_free(struct generic_pump *pump)
 	kfree_skb(pump->blank);
 	kvfree(pump->slots);
 	kvfree(pump->buffers);
+	kvfree(pump->ends);
 	kfree(pump);
 }
 

@@ -62,6 +62,34 @@ static void ring_commit(void *context, u32 idx, u32 frame_bytes, u32 data_bytes,
 				     .real = true });
 }
 
+/* All of them at once: the pump sees none or all. */
+static void ring_commit_fragments(void *context, u32 first_idx, const struct kpn_span *span,
+				  u32 data_bytes)
+{
+	struct generic_pump *pump = context;
+	unsigned long flags;
+	u32 i;
+
+	raw_spin_lock_irqsave(&pump->lock, flags);
+	for (i = 0; i < span->fragments; i++) {
+		bool is_last = i + 1 == span->fragments;
+		u32 from;
+		u32 bytes = kpn_span_fragment(span, i, &from);
+
+		pump->slots[(first_idx + i) % pump->ring_slots] = (struct generic_slot){
+			/* between two there is neither preamble nor gap */
+			.frame_bytes = (u16)(bytes - (is_last ? 0 : KPN_WIRE_OVERHEAD_BYTES)),
+			.data_bytes = (u16)(data_bytes > from ? min(data_bytes - from, bytes) : 0),
+			.real = true,
+			.fragments = (u8)span->fragments,
+			.fragment = (u8)i,
+		};
+	}
+	raw_spin_unlock_irqrestore(&pump->lock, flags);
+	/* as in store() */
+	mb();
+}
+
 static void ring_retire(void *context, u32 idx, u32 frame_bytes, u32 data_bytes)
 {
 	store(context, idx, (struct generic_slot){ .frame_bytes = (u16)frame_bytes });
@@ -108,6 +136,7 @@ const struct kpn_nic_ops generic_ring_ops = {
 	.read_index = ring_read_index,
 	.buffer = ring_buffer,
 	.commit = ring_commit,
+	.commit_fragments = ring_commit_fragments,
 	.retire = ring_retire,
 	.set_length = ring_set_length,
 	.rearm = ring_rearm,

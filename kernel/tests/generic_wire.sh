@@ -69,7 +69,16 @@ is "$(sent 0180c2000001............88087fff0000)" 20 "they are on the wire"
 run "reserved address" ip link set rt0 type keepon placeholder reserved-address
 sleep 0.2
 is "$(sent 0180c200000f............88b500000000)" 20 "they are on the wire"
+# A frame of several slots is one packet: nothing behind it is as short as a placeholder can be.
+run "shorter slots" ip link set rt0 type keepon placeholder bad-fcs slot_bytes 330
+run "it runs" wait_until 3 is_running rt0
+is "$(counter rt0 frame_slots_max)" 5 "slots of a longest frame"
+like "$(ping -q -c 20 -i 0.002 -s 1472 10.0.0.2)" " 20 packets received" "its longest frames are answered"
+is "$(counter rt0 verdict_oversize) $(counter rt0 underruns) $(counter rt0 slips)" "0 0 0" "in slots of the wire"
 run "down" ip link set rt0 down
+# such short slots are recorded faster than they are read
+is "$(awk '/bytes=1518 .*verdict=good/ { long++ } /bytes=64 .*verdict=bad/ { short++ }
+	END { print long + 0, short + 0 }' /sys/kernel/debug/keepon_hwsim/sim0/wire)" "20 0" "they are on the wire"
 run "gone" ip link del rt0
 run "unloads" rmmod keepon_generic
 dmesg > /out/dmesg.txt
