@@ -523,19 +523,22 @@ def test_ptp_has_its_class_where_best_effort_has_another() -> None:
 
 
 def test_small_slots_are_told_of() -> None:
-    exported_cell = commands.export(ROBOTS)
-    note = next(note for note in exported_cell.notes if "IPv6" in note)
-    assert "controller 150" in note and "safety 75" in note
-    assert "rt0 comes up with MTU 150" in exported_cell.files["controller.sh"]
-    assert "IPv4" not in note
-    wide = parse_with_slots(1310)
-    assert not any("IPv6" in note for note in commands.export(wide).notes)
+    """Where slots of the class of all else carry full frames there is nothing to tell."""
+    for wide in (ROBOTS, parse_with_slots(1310), parse_with_slots(230, room="")):
+        assert not any("IPv6" in note for note in commands.export(wide).notes)
+    exported = commands.export(parse_with_slots(230))
+    note = next(note for note in exported.notes if "IPv6" in note)
+    assert ": a 200;" in note and "IPv4" not in note
+    assert "rt0 comes up with MTU 200" in exported.files["a.sh"]
     short = commands.export(parse_with_slots(80, frame_bytes=64))
     assert any("which needs 1280, and below 68 for IPv4, too:" in note for note in short.notes)
     assert "IPv6 needs 1280, IPv4 68." in "".join(short.files.values())
 
 
-def parse_with_slots(slot_bytes: int, frame_bytes: int = 200) -> Planned:
+ONE_SLOT = ", frame_bytes_max = 0"
+
+
+def parse_with_slots(slot_bytes: int, frame_bytes: int = 200, room: str = ONE_SLOT) -> Planned:
     text = small_text(
         **{
             'driver = "under-test"': 'driver = "keepon"',
@@ -546,7 +549,7 @@ def parse_with_slots(slot_bytes: int, frame_bytes: int = 200) -> Planned:
         }
     )
     text = text.replace(
-        'driver = "keepon"', f'driver = "keepon"\nkeepon = {{ slot_bytes = {slot_bytes} }}'
+        'driver = "keepon"', f'driver = "keepon"\nkeepon = {{ slot_bytes = {slot_bytes}{room} }}'
     )
     scenario = loading.parse(text, "small.toml")
     return Planned(scenario, session.planned(scenario))

@@ -224,7 +224,7 @@ def changed(plan: Plan, kind: str) -> Plan:
     """A plan in which one number is wrong."""
     port, entry = plan["stations"]["a"], plan["streams"]["S0"]
     if kind == "frame_bytes_max":
-        port["frame_bytes_max"] = 1522
+        port["frame_bytes_max"] = 1500
     elif kind == "depth":
         port["depth_slots"] = port["ring_slots"] - 2
     elif kind == "release":

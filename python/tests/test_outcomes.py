@@ -256,10 +256,13 @@ def test_a_bound_that_is_not_the_plans_is_shown_beside_what_it_is_compared_with(
 
 def test_a_deadline_closer_than_the_clocks_of_the_gates_is_not_planned() -> None:
     """90 ns of the bridge's clock count: a deadline that only the ideal instant keeps is
-    refused.
+    refused. Without room for full frames, which a plan with a closer deadline does without.
     """
     text = small_text(
-        **{"warmup_s = 0.0": 'warmup_s = 0.5\n[sync]\nmode = "gptp"\ngrandmaster = "br1"'}
+        **{
+            "warmup_s = 0.0": 'warmup_s = 0.5\n[sync]\nmode = "gptp"\ngrandmaster = "br1"',
+            'driver = "under-test"': 'driver = "under-test"\nkeepon = { frame_bytes_max = 0 }',
+        }
     )
     delay_ns = session.planned(parse(text, "small"))["streams"]["F1"]["bounds"]["delay_ns"]
     for slack_ns, status in ((0, "feasible"), (-1, "infeasible")):

@@ -243,7 +243,7 @@ def test_the_rationale_is_in_the_plan_and_on_the_terminal(
     for row in gateway["rationale"]:
         assert row["quantity"] in shown and row["why"] in shown
     assert "rationale" not in document["stations"]["rt-simulator"]
-    assert gateway["headroom"]["lead_time_ns"] == 8591
+    assert gateway["headroom"]["lead_time_ns"] == 12391
     assert gateway["headroom"]["batch_time_ns"] == 128 * 2000
     assert gateway["headroom"]["poll_budget_ns"] == 223 * 2000
 

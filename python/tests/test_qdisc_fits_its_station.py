@@ -193,7 +193,7 @@ def with_etf(delta_ns: int, root: str) -> str:
     return f"{root}\ntc qdisc add dev e parent 100:2 etf clockid CLOCK_TAI delta {delta_ns}"
 
 
-KEEPON, LEAD_NS = 'keepon = { classes = [{ tc = 1 }, { tc = 7, slots = "rest" }] }', 8_591
+KEEPON, LEAD_NS = 'keepon = { classes = [{ tc = 1 }, { tc = 7, slots = "rest" }] }', 12_391
 ASSIST_KEEPON = 'keepon = { classes = [{ tc = 1 }, { tc = 0, slots = "rest" }] }'
 BY_HAND = ("tc = 1", "tc = 1\noffset_ns = 500_500")
 
@@ -294,7 +294,7 @@ def test_slots_keep_best_effort_with_txtimes_out_of_streams() -> None:
     ) + LOAD.replace("1518", "1000")  # fmt: skip
     scenario = loading.parse(text, "assist.toml")
     plan = verify(scenario, make_plan(scenario))
-    assert plan["streams"]["s"]["bounds"]["delay_ns"] == 55
+    assert plan["streams"]["s"]["bounds"]["delay_ns"] == 60
     assert trial(scenario, plan)["unsent"] == {}
 
 

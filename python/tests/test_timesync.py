@@ -146,14 +146,14 @@ def test_the_example_shows_clocks_by_their_kind(example: dict[str, Any]) -> None
 
 
 def test_release_errors_are_in_network_time(example: dict[str, Any]) -> None:
-    """A talker that is 500 ns ahead sends 500 ns early; a slot adds half a byte, a comparator 32 ns
-    and a tick.
+    """A talker that is 500 ns ahead sends 500 ns early; a slot adds half a byte and 4 ns by which
+    crystals may part while the longest frame is sent, a comparator 32 ns and a tick.
     """
     for run in example["runs"]:
         offset = run["stations"]["talker"]["clock"]["offset_ns"]
         error = run["streams"]["S1"]["release_error_ns"]
         assert error["mean"] == pytest.approx(-offset["mean"], abs=25)
-        assert error["min"] >= -offset["max"] - 20
+        assert error["min"] >= -offset["max"] - 24
         assert error["max"] <= -offset["min"] + 45
     # Both crystals are off by 50 ppm: in true time the stream would be off by 50 us a second.
     assert all(

@@ -28,6 +28,7 @@ from keepon.model.wire import (
     wire_time_ps,
 )
 from keepon.planner.parameters import (
+    besteffort,
     lead,
     partitions,
     polls,
@@ -297,6 +298,14 @@ def choose(
     return _slotted(needs, port, choice, chosen)
 
 
+def with_room(plan: StationPlan) -> StationPlan:
+    """A port with as much room for frames of MTU 1500 of best effort as there is beside its own."""
+    if plan.needs is None or plan.choice is None or plan.chosen is None:
+        return plan
+    choice, chosen = besteffort.choose(plan.needs, plan.choice, plan.chosen)
+    return plan if choice == plan.choice else _slotted(plan.needs, plan.port, choice, chosen)
+
+
 def _check_crystals(needs: Needs) -> None:
     """The driver reads the wire by the CPU's counter and reckons with so much between the two.
 
@@ -378,17 +387,23 @@ def headroom(plan: StationPlan, streams: list[Stream], allowed: list[int]) -> He
     return document
 
 
-def reasons(plan: StationPlan, releases_ns: dict[str, int], headroom: Headroom) -> list[Reason]:
+def reasons(
+    plan: StationPlan, releases_ns: dict[str, int], headroom: Headroom, allowed: list[int]
+) -> list[Reason]:
     """The rationale of a station for the plan file: see keepon.planner.parameters.rationale.
 
     Args:
         plan: the station.
         releases_ns: release of each of its station's streams within its period, by id.
         headroom: what headroom() gave.
+        allowed: what masks() gave.
     """
     if plan.needs is None or plan.choice is None or plan.chosen is None:
         return []
-    return rationale.lines(plan.needs, plan.choice, plan.chosen, releases_ns, headroom)
+    return [
+        *rationale.lines(plan.needs, plan.choice, plan.chosen, releases_ns, headroom),
+        *besteffort.reason(plan.needs, plan.choice, allowed),
+    ]
 
 
 def _rest_mask(station: Station) -> int:

@@ -129,7 +129,7 @@ def check_port(given: Given, place: Place, document: PlannedStation) -> list[str
     assert runs is not None
     station = given.scenario.station_named(place[0])
     found = []
-    if runs.most_bytes != _asked_bytes(given, place, runs):
+    if runs.most_bytes not in _asked_bytes(given, place, runs):
         found.append("frame_bytes_max is not what it sends, or not the one asked for")
     slots = runs.most_slots
     if slots == 1:
@@ -169,8 +169,10 @@ def _unplanned(given: Given, place: Place) -> Iterator[tuple[str, int, int]]:
         yield "PTP", given.scenario.sync.tc, _PTP_BYTES[given.scenario.sync.mode]
 
 
-def _asked_bytes(given: Given, place: Place, runs: Runs) -> int:
-    """Longest frame that takes several slots; 0: none is to."""
+def _asked_bytes(given: Given, place: Place, runs: Runs) -> range:
+    """Longest frames that may take several slots: as long as stated, or those that the port sends
+    and what best effort gets room for.
+    """
     station = given.scenario.station_named(place[0])
     counted = any(
         other.name == place[1]
@@ -179,13 +181,16 @@ def _asked_bytes(given: Given, place: Place, runs: Runs) -> int:
         for other in given.scenario.station
     )
     if station.keepon.mode == "paper" or counted:
-        return 0
+        return range(1)
     asked = station.keepon.frame_bytes_max
     if asked != "auto":
-        return int(asked) if int(asked) > runs.slot_bytes else 0
+        longest = int(asked) if int(asked) > runs.slot_bytes else 0
+        return range(longest, longest + 1)
     sent = [frame_bytes for _, _, frame_bytes in _unplanned(given, place)]
     sent += [
         entry.frame_bytes for entry in given.streams.values() if given.leaves[entry.id] == place
     ]
     longest = max(sent, default=0)
-    return max(longest, runs.slot_bytes + 1) if longest > runs.whole_bytes else 0
+    needed = max(longest, runs.slot_bytes + 1) if longest > runs.whole_bytes else 0
+    left = any(entry.slots == "rest" for entry in station.keepon.classes)
+    return range(needed, 1522 + 1 if left and station.keepon.clock != "dual" else needed + 1)

@@ -114,7 +114,7 @@ def station_document(
             for entry in options.classes
         },
         "headroom": left,
-        "rationale": stations.reasons(plan, releases_ns, left),
+        "rationale": stations.reasons(plan, releases_ns, left, allowed),
     }
 
 

@@ -61,6 +61,7 @@ class Ground:
         scenario: Scenario,
         limits: Limits | None = None,
         fixed: Mapping[str, KeeponOptions] | None = None,
+        chosen: Mapping[str, StationPlan] | None = None,
     ) -> None:
         """Prepare a scenario.
 
@@ -68,6 +69,7 @@ class Ground:
             scenario: a checked one.
             limits: of the time it may take.
             fixed: what single ports of a station have of their own, by name.
+            chosen: what ports have, by name, if that is known.
 
         Raises:
             TimeUpError: the limits were reached before all was prepared.
@@ -84,22 +86,7 @@ class Ground:
             for bridge in scenario.bridge
             for peer, entry in (bridge.gates.items() if isinstance(bridge.gates, dict) else ())
         }
-        # The grandmaster first: how coarse its stamps are decides what is left to who follows it.
-        order = sorted(
-            scenario.station, key=lambda station: station.name != scenario.sync.grandmaster
-        )
-        chosen: dict[str, StationPlan] = {}
-        for station in order:
-            limits.look("stations were prepared")
-            for port in self.topology.ports_of(station.name):
-                master = (
-                    chosen.get(str(scenario.sync.grandmaster)) if scenario.sync.by_ptp else None
-                )
-                own = (fixed or {}).get(port.name)
-                given = scenario if own is None else _with_options(scenario, station, own)
-                chosen[port.name] = stations.choose(
-                    given, given.station_named(station.name), port, self.topology, master
-                )
+        chosen = chosen or self._chosen(limits, fixed or {})
         self.stations |= {name: chosen[name] for name in self.topology.ports}
         self._owned = {name: self._listed_slots(station) for name, station in self.stations.items()}
         self.lengths = Lengths(scenario)
@@ -125,6 +112,34 @@ class Ground:
             if windows is not None:
                 self._windows[flow.number] = windows
         self._check_blocking()
+
+    def _chosen(self, limits: Limits, fixed: Mapping[str, KeeponOptions]) -> dict[str, StationPlan]:
+        """What ports have. The grandmaster first: how coarse its stamps are decides what is left to
+        who follows it.
+        """
+        scenario, chosen = self.scenario, dict[str, StationPlan]()
+        order = sorted(
+            scenario.station, key=lambda station: station.name != scenario.sync.grandmaster
+        )
+        for station in order:
+            limits.look("stations were prepared")
+            for port in self.topology.ports_of(station.name):
+                master = (
+                    chosen.get(str(scenario.sync.grandmaster)) if scenario.sync.by_ptp else None
+                )
+                own = fixed.get(port.name)
+                given = scenario if own is None else _with_options(scenario, station, own)
+                chosen[port.name] = stations.choose(
+                    given, given.station_named(station.name), port, self.topology, master
+                )
+        return chosen
+
+    def with_room(self, limits: Limits) -> Ground | None:
+        """The same with room for best effort's frames of MTU 1500; None: no port has any."""
+        wide = {name: stations.with_room(station) for name, station in self.stations.items()}
+        if all(wide[name] is station for name, station in self.stations.items()):
+            return None
+        return Ground(self.scenario, limits, chosen=wide)
 
     def station_of(self, stream: Stream) -> StationPlan:
         """What is fixed about the port a stream leaves its talker by."""

@@ -4,20 +4,24 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 
-from keepon.errors import InfeasibleError
+from keepon.errors import ConfigError, InfeasibleError
 from keepon.model.plan import Draft, Plan, Status, empty
 from keepon.model.scenario import Scenario
 from keepon.planner.network import bounds, documents, explain, keeping
 from keepon.planner.network.flows import Placement
 from keepon.planner.network.ground import Ground
-from keepon.planner.network.solve import Outcome, as_document, decide
+from keepon.planner.network.solve import INTERRUPTED, Outcome, as_document, decide
 from keepon.planner.partition.limits import Limits, TimeUpError
 
 KEPT_BACK, KEPT_BACK_GATED = 2.0, 2.5
 """Times as long as preparing: to write and check a plan without gate lists and with them, as
 measured.
 """
+
+WIDE_SHARE = 0.5
+"""Of the time, to look for a plan with room for best effort."""
 
 
 def plan(scenario: Scenario, limits: Limits | None = None, keep: Plan | None = None) -> Plan:
@@ -53,6 +57,7 @@ def without_time(scenario: Scenario, at: str, placed: bool) -> Draft:
 
 
 def _planned(scenario: Scenario, limits: Limits, keep: Plan | None) -> Draft:
+    """With room for best effort's frames of MTU 1500, or without if first fit has no such plan."""
     started_s = limits.clock()
     try:
         if keep is None:
@@ -63,11 +68,38 @@ def _planned(scenario: Scenario, limits: Limits, keep: Plan | None) -> Draft:
     except InfeasibleError as error:
         return _no_station(scenario, error, limits)
     bounds.refuse(ground, limits)
-    kept = {} if keep is None else keeping.kept(ground, keep)
     gated = any(bridge.gates != "none" for bridge in scenario.bridge)
     kept_back_s = (limits.clock() - started_s) * (KEPT_BACK_GATED if gated else KEPT_BACK)
-    outcome = decide(ground, _without(limits, kept_back_s), kept)
+    with suppress(ConfigError, InfeasibleError):  # what is kept, or a window, has no such room
+        if (wide := ground.with_room(limits)) is not None:
+            most = _without(limits.share(WIDE_SHARE), kept_back_s)
+            document = _decided(wide, most, limits, keep, once=True)
+            if document is not None:
+                return document
+    document = _decided(ground, _without(limits, kept_back_s), limits, keep, once=False)
+    assert document is not None
+    return document
+
+
+def _decided(
+    ground: Ground, most: Limits, limits: Limits, keep: Plan | None, once: bool
+) -> Draft | None:
+    """The plan, or why there is none.
+
+    Args:
+        ground: the scenario, not refused.
+        most, limits: of the search, and of all.
+        keep: an earlier plan whose streams must not move.
+        once: None instead, where first fit has no plan.
+    """
+    kept = {} if keep is None else keeping.kept(ground, keep)
+    outcome = decide(ground, most, kept, once)
+    once = once and (outcome.proof is None or outcome.proof.constraint != INTERRUPTED)
+    if once and outcome.status != "feasible":
+        return None
     document = _written(outcome, limits, kept)
+    if once and document["status"] != "feasible":
+        return None
     if keep is not None and document["status"] == "feasible":
         document["kept"] = [ground.scenario.stream[number].id for number in sorted(kept)]
     return document

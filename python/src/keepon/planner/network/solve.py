@@ -43,7 +43,10 @@ class Outcome:
 
 
 def decide(
-    ground: Ground, limits: Limits, kept: dict[int, list[Placement]] | None = None
+    ground: Ground,
+    limits: Limits,
+    kept: dict[int, list[Placement]] | None = None,
+    once: bool = False,
 ) -> Outcome:
     """Feasible with all placements, infeasible with a proof, or unknown with what could be placed.
 
@@ -51,6 +54,7 @@ def decide(
         ground: the scenario, its inputs not refused.
         limits: time, seed, workers, progress.
         kept: streams that stay where they are.
+        once: whether it is given up if first fit has no plan.
 
     Raises:
         TimeUpError: the limits were reached before any stream was tried.
@@ -63,7 +67,7 @@ def decide(
         search.put(placements)
     search.kept = set(kept)
     try:
-        return _decide(ground, limits, kept, search)
+        return _decide(ground, limits, kept, search, once)
     except KeyboardInterrupt:
         missing = [flow.stream.id for flow in search.missing()]
         return Outcome(
@@ -72,7 +76,7 @@ def decide(
 
 
 def _decide(
-    ground: Ground, limits: Limits, kept: dict[int, list[Placement]], search: Search
+    ground: Ground, limits: Limits, kept: dict[int, list[Placement]], search: Search, once: bool
 ) -> Outcome:
     waiting = [flow for flow in ground.flows if flow.number not in kept]
     # Only what CP-SAT can use is left to it.
@@ -80,6 +84,8 @@ def _decide(
     search.limits = limits.share(_FIRST_SHARE) if exactly else limits
     if search.run():
         return Outcome(ground, "feasible", "first-fit", search.placed)
+    if once:
+        return Outcome(ground, "unknown", "first-fit", search.placed)
     if exactly:
         # CP-SAT takes a second to load: only who needs it pays.
         from keepon.planner.network import exact

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 from keepon.errors import ConfigError
 from keepon.model.scenario import Load, Scenario, Station, Stream
@@ -37,6 +38,7 @@ class Needs:
             frames take one each then.
         room_ns: half of the granularity that this station's reading of its clock may have; None:
             any.
+        beside_bytes: longest frame to leave room for beside those that the port sends itself.
     """
 
     scenario: Scenario
@@ -53,8 +55,9 @@ class Needs:
     master_ns: Fraction | None = None
     room_ns: Fraction | None = None
     counted: bool = False
+    beside_bytes: int = 0
 
-    @property
+    @cached_property
     def nic(self) -> Nic:
         return nic_for(self.station)
 
@@ -86,7 +89,7 @@ class Needs:
     def lengths(self, spans: Spans) -> Iterable[int]:
         """Lengths of frames that may leave here, as far as they take several slots."""
         every = [load.kind == "tcp" for _, load in self.loads]
-        if any(every) or self.station.keepon.frame_bytes_max != "auto":
+        if any(every) or self.beside_bytes or self.station.keepon.frame_bytes_max != "auto":
             return range(spans.single_bytes + 1, spans.frame_bytes_max + 1)
         found = {stream.frame_bytes for _, stream in self.streams}
         return found | {load.frame_bytes for _, load in self.loads} | {self.message_bytes or 0}
@@ -98,7 +101,8 @@ class Needs:
         stated = options.frame_bytes_max
         if stated == "auto":
             is_long = longest > single and not self.counted
-            stated = max(longest, slot_bytes + 1) if is_long else 0
+            own_bytes = max(longest, slot_bytes + 1) if is_long else 0
+            stated = max(own_bytes, self.beside_bytes)
         return spans_of(self.station, slot_bytes, min(int(stated), FRAME_BYTES_MAX))
 
     @property

@@ -76,7 +76,8 @@ def _slot(needs: Needs, choice: Choice, chosen: Chosen) -> list[Reason]:
             )
         ]
     elif not needs.streams:
-        found = [_line("G12", quantity, "the longest load; no stream asks for less")]
+        asked = "the longest load" if needs.loads else "room for MTU 1500, if there is any"
+        found = [_line("G12", quantity, f"{asked}; no stream asks for less")]
     else:
         common_ns = math.gcd(*(stream.period_ns for _, stream in needs.streams))
         position = chosen.sizes.index(choice.slot_bytes)

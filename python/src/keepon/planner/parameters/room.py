@@ -5,6 +5,7 @@ core).
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Callable
 
 from keepon.errors import ConfigError
@@ -23,6 +24,21 @@ def ahead_slots(spans: Spans, slot_ps: int, nic: Nic) -> int:
     return spans.slots_max + nic.prefetch_slots + 3 + stores_ns * PS_PER_NS // slot_ps
 
 
+def _shapes(needs: Needs, spans: Spans) -> list[int]:
+    """Lengths of frames of several slots, of each number of slots and buffers the first and last:
+    between them each descriptor gets evenly longer or shorter.
+    """
+    low, high = spans.single_bytes, spans.frame_bytes_max
+    lengths = sorted(size for size in needs.lengths(spans) if low < size <= high)
+    found, at = list[int](), 0
+    while at < len(lengths):
+        shape = spans.of(lengths[at])[::2]
+        end = bisect.bisect_right(lengths, shape, at, key=lambda size: spans.of(size)[::2])
+        found += [lengths[at], lengths[end - 1]]
+        at = end
+    return found
+
+
 def has_room(needs: Needs, choice: Choice) -> bool:
     """Whether ring, depth, trims and NIC have room for the longest frame (has_room() of the
     core).
@@ -36,7 +52,7 @@ def has_room(needs: Needs, choice: Choice) -> bool:
     reserved = needs.station.keepon.trim == "reserved"
     if reserved and slots >= trims.gap_slots(needs.station.keepon, spans.slot_bytes):
         return False
-    long = [size for size in needs.lengths(spans) if spans.of(size).slots > 1]
+    long = _shapes(needs, spans)
     return (
         ahead_slots(spans, posting.slot_ps, needs.nic) <= posting.depth_slots
         and posting.depth_slots + 2 * (slots - 1) < choice.ring_slots

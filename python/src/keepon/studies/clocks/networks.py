@@ -107,7 +107,7 @@ def station(
 ) -> dict[str, Any]:
     """One [[station]]; ppm of the NIC's and of the CPU's crystal, further keys of its keepon table.
 
-    As published, one batch is posted ahead in paper mode.
+    As published, one batch is posted ahead in paper mode, and a frame has one slot.
     """
     table = {
         "slot_bytes": settings.slot_bytes,
@@ -116,6 +116,7 @@ def station(
         "ring_slots": settings.ring_slots,
         "clock": kind.clock,
         "mode": kind.mode,
+        "frame_bytes_max": 0,
         **({"merge": kind.merge} if kind.merge else {}),
         **keepon,
     }
