@@ -15,15 +15,17 @@ unsigned int keepon_dev_limits(struct keepon *keepon)
 {
 	const struct keepon_gates *gates[2] = { keepon->taprio.now, keepon->taprio.next };
 	struct net_device *dev = keepon->dev;
-	unsigned int max = keepon->plan.frame_max;
+	unsigned int most = keepon->plan.frame_most;
+	unsigned int max;
 	u32 i;
 
 	for (i = 0; i < 2; i++) {
 		if (gates[i])
-			max = min(max, gates[i]->frame_max);
+			most = min(most, gates[i]->frame_max);
 	}
-	max -= ETH_HLEN + KPN_FCS_BYTES;
-	dev->max_mtu = max;
+	/* Nothing says yet which class mqprio will lead frames without a priority to. */
+	max = min(most, keepon->plan.frame_max) - ETH_HLEN - KPN_FCS_BYTES;
+	dev->max_mtu = most - ETH_HLEN - KPN_FCS_BYTES;
 	dev->min_mtu = min_t(unsigned int, KEEPON_MTU_MIN, max);
 	if (max >= dev->min_mtu + VLAN_HLEN)
 		max -= VLAN_HLEN;

@@ -366,6 +366,11 @@ static int explain_cycle(const struct keepon_gates *gates, const struct keepon_p
 	return -EINVAL;
 }
 
+u32 keepon_queue_of_rest(const struct net_device *dev)
+{
+	return dev->num_tc ? dev->tc_to_txq[netdev_get_prio_tc_map(dev, 0)].offset : 0;
+}
+
 /* The traffic class of a queue as the stack has them, or the queue itself. */
 static u32 traffic_class_of(const struct net_device *dev, u32 queue)
 {
@@ -478,8 +483,9 @@ int keepon_gates_suit(struct keepon_gates *gates, const struct keepon_plan *plan
 	kvfree(gates->masks);
 	gates->masks = masks;
 	gates->slots = slots;
-	gates->frame_max = kpn_config_frame_bytes_max(&plan->config, &plan->caps,
-						      keepon_row_slots(masks, slots));
+	gates->frame_max = kpn_config_frame_bytes_max(
+		&plan->config, &plan->caps,
+		keepon_row_slots(masks, slots, keepon_queue_of_rest(dev)));
 	return 0;
 }
 

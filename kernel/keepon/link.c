@@ -123,7 +123,7 @@ static void warn_without_ip(const struct keepon *keepon, struct netlink_ext_ack 
 	const char *lost = without_ipv4 ? "IPv4 and IPv6" : "IPv6";
 	u32 bytes = least + ETH_HLEN + VLAN_HLEN + KPN_FCS_BYTES;
 	u32 slots = kpn_config_frame_slots(config, &plan->caps, bytes);
-	u32 row = keepon_row_slots(plan->masks, config->partition_slots);
+	u32 row = keepon_row_slots(plan->masks, config->partition_slots, 0);
 	u32 depth = max(config->depth_slots, kpn_config_depth_least(config, &plan->caps, slots));
 
 	if (plan->frame_max >= bytes)
@@ -135,6 +135,12 @@ static void warn_without_ip(const struct keepon *keepon, struct netlink_ext_ack 
 			extack,
 			"mtu %u is below %u, so %s is without %s; frame_bytes %u or more have room for it",
 			keepon->dev->mtu, least, keepon->dev->name, lost, bytes);
+	else if (plan->frame_most >= bytes)
+		keepon_explain(
+			extack,
+			"mtu %u is below %u, so %s is without %s; where mqprio leads priority 0 to a class with more slots in a row than class 0, set mtu %u",
+			keepon->dev->mtu, least, keepon->dev->name, lost,
+			keepon->dev->max_mtu - VLAN_HLEN);
 	else if (slots > row)
 		keepon_explain(
 			extack,

@@ -349,7 +349,8 @@ static int check_mtu(const struct keepon *keepon, const struct keepon_gates *gat
 	keepon_explain(
 		extack,
 		"mtu %u needs %u slots in a row, and best effort has %u in this list; a window of %llu ns holds as many, or set mtu %u",
-		keepon->dev->mtu, needed, keepon_row_slots(gates->masks, gates->slots),
+		keepon->dev->mtu, needed,
+		keepon_row_slots(gates->masks, gates->slots, keepon_queue_of_rest(keepon->dev)),
 		keepon_slots_to_ns(keepon, needed + 1),
 		gates->frame_max - ETH_HLEN - KPN_FCS_BYTES);
 	return -EINVAL;

@@ -52,12 +52,12 @@ void keepon_plan_free(struct keepon_plan *plan)
 	memset(plan, 0, sizeof(*plan));
 }
 
-u32 keepon_row_slots(const u16 *masks, u32 slots)
+u32 keepon_row_slots(const u16 *masks, u32 slots, u32 tc)
 {
-	u32 most = kpn_masks_row_max(masks, slots, 0);
-	u32 tc;
+	u32 most = tc < KPN_CLASS_COUNT ? kpn_masks_row_max(masks, slots, tc) : 0;
+	bool any = !most;
 
-	for (tc = 1; tc < KPN_CLASS_COUNT && !kpn_masks_gap_max(masks, slots, 1); tc++)
+	for (tc = 0; any && tc < KPN_CLASS_COUNT; tc++)
 		most = max(most, kpn_masks_row_max(masks, slots, tc));
 	return most;
 }
@@ -408,7 +408,10 @@ static int work_out(struct keepon_plan *plan, const struct keepon_setup *setup, 
 		return -EINVAL;
 	}
 	plan->frame_max = kpn_config_frame_bytes_max(
-		config, &plan->caps, keepon_row_slots(plan->masks, config->partition_slots));
+		config, &plan->caps, keepon_row_slots(plan->masks, config->partition_slots, 0));
+	plan->frame_most = kpn_config_frame_bytes_max(
+		config, &plan->caps,
+		keepon_row_slots(plan->masks, config->partition_slots, KPN_CLASS_COUNT));
 	return 0;
 }
 

@@ -57,7 +57,8 @@ struct keepon_setup {
  * @caps: of the backend; @claims: enum keepon_native_claims; @context: enum keepon_native_context
  * @masks: config.partition_slots class masks; kvmalloc
  * @class_slots: how many of them allow each class
- * @frame_max: longest frame of best effort by them, FCS included (keepon_row_slots())
+ * @frame_max: longest frame of class 0 by them, FCS included (keepon_row_slots()); @frame_most: of
+ *	any class
  * @clock: enum keepon_clock; @merge, @tau_ns: as chosen, 0 ns: what kpn_merge_tau_ns() says
  * @backend: enum keepon_backend; @force: run it though nobody has seen its wire take its time
  * @rx_caps: of the receive ring, with clock dual
@@ -72,6 +73,7 @@ struct keepon_plan {
 	u16 *masks;
 	u32 class_slots[KEEPON_CLASS_COUNT];
 	u32 frame_max;
+	u32 frame_most;
 	u8 poll;
 	u32 poll_cpu;
 	u8 poll_fifo;
@@ -139,10 +141,10 @@ int keepon_plan_make(struct keepon_plan *plan, const struct keepon_setup *setup,
 		     struct net_device *lower, struct netlink_ext_ack *extack);
 void keepon_plan_free(struct keepon_plan *plan);
 /**
- * keepon_row_slots() - most slots in a row that class masks give class 0, to which all frames
- * without a priority go; if they give it none, any class
+ * keepon_row_slots() - most slots in a row that class masks give class @tc; if they give it none,
+ * any class
  */
-u32 keepon_row_slots(const u16 *masks, u32 slots);
+u32 keepon_row_slots(const u16 *masks, u32 slots, u32 tc);
 
 /* ---- table.c ---- */
 

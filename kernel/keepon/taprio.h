@@ -37,7 +37,7 @@ enum {
  * @cycle_ns: sum of the intervals; the last one was cut or stretched to make it so
  * @extension_ns: by how much its last cycle may be longer when another list follows
  * @masks, @slots: what it comes to with the slots of the present plan; kvmalloc
- * @frame_max: longest frame of best effort by them, FCS included (keepon_row_slots())
+ * @frame_max: longest frame of priority 0 by them, FCS included (keepon_row_slots())
  * @entry_count: of one cycle. @given_count: as asked for, those behind the cycle's end included;
  *	@last_ns: how long the last one of the cycle was to be, then
  */
@@ -98,6 +98,8 @@ struct keepon_taprio {
 /** keepon_gates_make() - from a request. Return: the list or an error, with a sentence */
 struct keepon_gates *keepon_gates_make(const struct tc_taprio_qopt_offload *offload,
 				       struct netlink_ext_ack *extack);
+/** keepon_queue_of_rest() - the queue of frames without a priority, by the stack's map */
+u32 keepon_queue_of_rest(const struct net_device *dev);
 /**
  * keepon_gates_suit() - what it comes to with the slots of @plan. Return: 0 or an error, with a
  * sentence that says what would fit

@@ -29,6 +29,13 @@ run "the script runs as it is" setup
 sed 's/^/# /' /out/setup
 like "$(ip netns exec station ethtool -a eth0)" "^RX:[[:space:]]*off" "PAUSE is switched off"
 like "$(ip netns exec station ethtool --show-eee eth0)" "EEE status: disabled" "EEE is switched off"
+# What has no priority goes to the class of all else, whatever class 0 carries.
+like "$(ip -n station -d link show dev "$DEVICE")" "[[:space:]]mtu 1500[[:space:]]" "frames of MTU 1500 have slots"
+ip -n station addr add 10.75.81.1/24 dev "$DEVICE"
+ip -n bridge addr add 10.75.81.2/24 dev sim1
+like "$(ip netns exec station ping -q -c 5 -i 0.01 -s 1472 10.75.81.2)" " 5 packets received" "the longest frames are answered"
+ip -n station addr flush dev "$DEVICE"
+ip -n bridge addr flush dev sim1
 far=sim1
 # shellcheck disable=SC2086 # words
 [ ! "$AGAIN" ] || run "and on again" ip netns exec station ethtool $AGAIN

@@ -77,6 +77,12 @@ run "delete" ip link del rt0
 run "a class table of single slots" ip link add link sim0 name rt0 type keepon partition 2 class 0 slots 0 trim reserved
 like "$_output" "mtu 1208 is below 1280, .* best effort has 1 of the 2 slots in a row that it takes" "the warning says what is missing"
 run "delete" ip link del rt0
+run "one where another class has more in a row" ip link add link sim0 name rt0 type keepon partition 4 class 0 slots 0 class 1 slots 1-3
+like "$_output" "mtu 1192 is below 1280, .*; where mqprio leads priority 0 to a class with more slots in a row than class 0, set mtu 1500" \
+	"the warning says what helps"
+run "as it says" ip link set rt0 mtu 1500
+refuse "but no longer than that class has" ip link set rt0 mtu 1505
+run "delete" ip link del rt0
 run "a ring without room" ip link add link sim0 name rt0 type keepon slot_bytes 230 ring 64 depth 63
 like "$_output" "mtu 192 is below 1280, .*; depth_slots 63 with a ring of 78, or longer slots, have room for it" "the warning says what is missing"
 run "as it says" ip link set rt0 type keepon ring 78

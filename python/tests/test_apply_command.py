@@ -67,7 +67,7 @@ def test_a_dry_run_shows_every_command(folder: Path) -> None:
     )
     for start in (
         "ethtool -A lo autoneg off rx off tx off", "ethtool --set-eee lo eee off",
-        "ip link set dev lo up", "keepon link add lo rt0 mode phase-locked slot_bytes 180 ",
+        "ip link set dev lo up", "keepon link add lo rt0 mtu 1500 mode phase-locked slot_bytes 180",
         "tc qdisc add dev rt0 root handle 100: mqprio", "ip link add link rt0 name rt0.0 type vlan",
         "ptp4l -H -m -f /run/keepon/controller-ptp4l.cfg", "phc2sys -s rt0 -c CLOCK_REALTIME",
     ):  # fmt: skip

@@ -9,6 +9,7 @@ import random
 import re
 
 import pytest
+from keepon.linux.planned import Guest, link_options, mtu_of
 from keepon.model.plan import Plan
 from keepon.model.scenario import Scenario
 from keepon.model.wire import TAGGED_HEADER_BYTES
@@ -136,6 +137,22 @@ def test_a_station_that_only_listens_has_full_frames(fragments: int, slot_bytes:
     assert plan["verified"]
     assert plan["stations"]["b"]["slot_bytes"] == slot_bytes
     assert plan["stations"]["b"]["classes"]["7"]["frame_bytes_max"] == 1522
+
+
+@pytest.mark.parametrize(("rest", "mtu"), [(7, 1500), (0, 1500), (None, None)])
+def test_a_device_has_the_mtu_of_the_class_that_all_else_goes_to(
+    rest: int | None, mtu: int | None
+) -> None:
+    """Streams of class 2 have slots one by one, that hold 200 bytes; where streams are all that has
+    slots, all else has none, and no MTU is asked for.
+    """
+    classes = [{"tc": 2}, *([{"tc": rest, "slots": "rest"}] if rest is not None else [])]
+    scenario = network([stream(200, tc=2)], {"classes": classes})
+    plan = make_plan(scenario)
+    (talker, _) = scenario.station
+    assert mtu_of(scenario, talker, plan["stations"]["a"]) == mtu
+    words = link_options(Guest(scenario, plan, "keepon"), talker)
+    assert (words[:2] == ["mtu", "1500"]) == (mtu == 1500)
 
 
 def test_room_that_no_class_can_use_is_found() -> None:

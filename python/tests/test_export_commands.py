@@ -249,8 +249,9 @@ def test_stations_get_the_link_they_were_planned(habitat: Planned) -> None:
         links = [line for line in added if "keepon" in line]
         assert len(links) == (station["driver"] == "keepon")
         for line in links:
-            assert line[3:9] == ["link", "enp1s0", "name", "beat", "type", "keepon"]
-            read = options.parse(line[9:])
+            assert line[3:9] == ["link", "enp1s0", "name", "beat", "mtu", "1500"]
+            assert line[9:11] == ["type", "keepon"]
+            read = options.parse(line[11:])
             numbers = [
                 struct.unpack("=I", read[attribute])[0]
                 for attribute in (2, 3, 4, 5, options.PARTITION_SLOTS)

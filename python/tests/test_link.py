@@ -266,6 +266,26 @@ def test_a_request_is_laid_out_as_the_kernel_reads_it() -> None:
     assert list(netlink.split(data + data)) == [(16, 0x5, 7, data[16:])] * 2
 
 
+def test_the_mtu_is_an_attribute_of_the_device_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[bytes] = []
+    request = netlink.Route.request
+
+    def recorded(
+        route: netlink.Route, kind: int, flags: int, index: int, *attributes: bytes
+    ) -> list[netlink.Link]:
+        if kind != netlink.RTM_NEWLINK:
+            return request(route, kind, flags, index, *attributes)
+        asked.extend(attributes)
+        return []
+
+    monkeypatch.setattr(netlink.Route, "request", recorded)
+    commands.add("lo", "rt0", ["mtu", "1400", "ring", "64"])
+    told = netlink.parse_attributes(b"".join(asked))
+    assert told[netlink.IFLA_MTU] == struct.pack("=I", 1400)
+    info = netlink.parse_attributes(told[netlink.IFLA_LINKINFO])
+    assert netlink.parse_attributes(info[netlink.IFLA_INFO_DATA]) == {3: struct.pack("=I", 64)}
+
+
 def test_an_attribute_that_is_too_long_is_refused() -> None:
     assert len(netlink.attribute(1, bytes(65_531))) == 65_536
     with pytest.raises(ValueError, match="can hold 65531"):

@@ -11,6 +11,7 @@ import math
 import shlex
 from collections.abc import Iterator
 
+from keepon.linux.link.options import ip_words
 from keepon.linux.planned import SECOND_NS, Guest, link_options, queue_commands
 from keepon.linux.traffic import (
     LOAD_SERVER,
@@ -61,9 +62,9 @@ def up_commands(guest: Guest, station: Station) -> Iterator[str]:
     )
     up = f"ip -n {name} link set {device} up"
     if device != nic:
-        options = " ".join(link_options(guest, station))
+        words = " ".join(ip_words(nic, device, link_options(guest, station)))
         yield f"ip -n {name} link set {nic} up"
-        yield f"ip -n {name} link add link {nic} name {device} type keepon {options}"
+        yield f"ip -n {name} {words}"
     tree = stations.tree_of(station)
     if tree is not None and stations.stops_if_up(tree):
         yield from (*queue_commands(guest, station), up)

@@ -12,10 +12,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from keepon.linux.queues import Queues, is_behind_etf, queues_of
+from keepon.linux.taken import IPV4_MTU_MIN
 from keepon.model.hosts import etf_delta_ns
-from keepon.model.plan import Plan
+from keepon.model.plan import Plan, PlannedStation
 from keepon.model.qdiscs.words import commands
 from keepon.model.scenario import Scenario, Station, Stream
+from keepon.model.spans import planned_spans
+from keepon.model.wire import TAGGED_HEADER_BYTES
 
 SECOND_NS = 1_000_000_000
 
@@ -64,6 +67,14 @@ class Guest:
         entry = self.scenario.station_named(station)
         return queues_of(self.scenario, entry, self.driver(station))
 
+    def mtu(self, station: Station) -> int | None:
+        """What slots of the class carry that frames without a priority have, one a frame or several
+        in a row; None: they have none, or the station has no keepon device.
+        """
+        if self.driver(station.name) != "keepon":
+            return None
+        return mtu_of(self.scenario, station, self.plan["stations"][station.name])
+
     def mac(self, station: str) -> str:
         return f"02:4b:50:00:00:{self.index(station):02x}"
 
@@ -97,6 +108,19 @@ class Guest:
         )
 
 
+def mtu_of(scenario: Scenario, station: Station, planned: PlannedStation) -> int | None:
+    """The MTU of a keepon device on a port, with room for a tag: what slots of the class carry to
+    which frames without a priority go. None: the class has none.
+    """
+    queue = queues_of(scenario, station, "keepon").map[0]
+    if not any(mask >> queue & 1 for mask in planned.get("allowed", ())):
+        return None
+    single_bytes = planned_spans(station, planned).single_bytes
+    entry = planned["classes"].get(str(queue))
+    several_bytes = entry.get("frame_bytes_max", 0) if entry is not None else 0
+    return max(single_bytes, several_bytes) - TAGGED_HEADER_BYTES
+
+
 def slot_list(slots: list[int]) -> str:
     """Slots as `ip link` reads them: ranges, and steps where three or more follow each other
     evenly.
@@ -118,11 +142,13 @@ def slot_list(slots: list[int]) -> str:
 
 
 def link_options(guest: Guest, station: Station) -> list[str]:
-    """Options of `ip link add ... type keepon` as planned."""
+    """Options of `keepon link add` as planned."""
     planned = guest.plan["stations"][station.name]
     options = station.keepon
     paper = planned["mode"] == "paper"
+    mtu = guest.mtu(station)
     words: list[Any] = [
+        *(["mtu", mtu] if mtu is not None and mtu >= IPV4_MTU_MIN else []),
         "mode", planned["mode"], "slot_bytes", planned["slot_bytes"], "ring", planned["ring_slots"],
         "batch", planned["batch_slots"], "depth", planned["depth_slots"], "partition",
         len(planned["allowed"]),

@@ -22,8 +22,8 @@ from keepon.model.qdiscs.stations import by_timers, check_put_to_up, tree_of
 from keepon.model.scenario import Station
 from keepon.model.topology import Topology
 
-# Of a frame: addresses and type, FCS, a VLAN tag.
-HEADER_BYTES, FCS_BYTES, TAG_BYTES = 14, 4, 4
+# Of a frame: addresses and type, FCS.
+HEADER_BYTES, FCS_BYTES = 14, 4
 DEVICE_NAME_MAX = 15
 
 
@@ -51,18 +51,6 @@ class Machine(Guest):
 
     def talks(self, station: str) -> bool:
         return station in self.talkers
-
-    def mtu(self, station: Station) -> int | None:
-        """The MTU that slots of a keepon device carry, one a frame or several as planned. None: not
-        a keepon device.
-        """
-        planned = self.plan["stations"][station.name]
-        if "slot_bytes" not in planned or self.driver(station.name) != "keepon":
-            return None
-        trimmed = planned["mode"] != "paper" and station.keepon.trim == "any"
-        longest = planned["slot_bytes"] - (station.keepon.trim_down_bytes if trimmed else 0)
-        longest = max(longest, planned.get("frame_bytes_max", 0))
-        return longest - HEADER_BYTES - FCS_BYTES - TAG_BYTES
 
 
 def stream_lines(machine: Machine, station: Station) -> Iterator[str]:

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from keepon.errors import TraceError
+from keepon.linux.link.options import ip_words
 
 STEPS_SCHEMA = "keepon.steps/1"
 PACKAGES = {
@@ -277,7 +278,7 @@ def words(step: Step) -> list[str]:
         case Linked(device) | SetUp(device):
             return f"ip link set dev {device} up".split()
         case AddKeepon(nic, device, options):
-            return [*f"ip link add link {nic} name {device} type keepon".split(), *options]
+            return ["ip", *ip_words(nic, device, options)]
         case AddVlan(lower, device, pairs):
             added = f"ip link add link {lower} name {device} type vlan id 0 egress-qos-map"
             return [*added.split(), *pairs]

@@ -93,11 +93,13 @@ def _words(words: Sequence[str]) -> list[str]:
 
 def _info(words: Sequence[str], tables: Tables, what: str) -> bytes:
     attributes = options.parse(_words(words))
+    mtu = attributes.pop(options.MTU, None)
+    own = b"" if mtu is None else netlink.attribute(netlink.IFLA_MTU, mtu)
     if len(attributes.get(options.ALLOWED, b"")) > 2 * options.MASKS_MAX:
         table = attributes.pop(options.ALLOWED)
         attributes[options.TABLE] = _ask(what, lambda: tables.offer(table))
     data = [netlink.attribute(kind, payload) for kind, payload in sorted(attributes.items())]
-    return netlink.nested(
+    return own + netlink.nested(
         netlink.IFLA_LINKINFO,
         netlink.text(netlink.IFLA_INFO_KIND, KIND),
         netlink.nested(netlink.IFLA_INFO_DATA, *data),

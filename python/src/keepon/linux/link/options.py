@@ -27,6 +27,8 @@ ALLOWED = 7
 CLASSES = 8
 RATE_BPS = 24
 TABLE = 31
+MTU = 1 << 16
+"""No IFLA_KEEPON_* but IFLA_MTU, the device's own."""
 
 PARTITION_SLOTS_MAX = 65_536
 MASKS_MAX = 16_384  # of one message; longer tables go in parts
@@ -87,7 +89,7 @@ LIMITS = (
     Option("limit_rx_frames", 39, 4),
 )
 _LAYOUTS = {1: "=B", 4: "=I", 8: "=Q"}
-_BY_NAME = {option.name: option for option in OPTIONS}
+_BY_NAME = {option.name: option for option in (*OPTIONS, Option("mtu", MTU, 4))}
 _LIMIT_NAMES = frozenset(limit.name for limit in LIMITS)
 _NUMBER = re.compile(r"0[xX][0-9a-fA-F]{1,20}|0[0-7]{0,24}|[1-9][0-9]{0,24}", re.ASCII)
 
@@ -106,7 +108,7 @@ options, in any order; what they mean: docs/kernel.md
   drift_ppb PPB                 wander_ppb PPB_PER_S  dither on | off
   poll hrtimer | thread         poll_cpu CPU          rx_poll_cpu CPU
   poll_fifo PRIORITY            poll_overhead_ns NS
-  backend native | generic      force on | off
+  backend native | generic      force on | off        mtu MTU
 
 CLASSES: numbers 0 to 15 and ranges: 3 or 0-2,7
 SLOTS:   numbers below the partition and ranges, with a step: 0-3,10 or 0-240/10;
@@ -239,6 +241,17 @@ def parse(words: Sequence[str]) -> dict[int, bytes]:
             partition = value
         at += 2
     return attributes | classes.attributes(partition)
+
+
+def ip_words(lower: str, name: str, words: Sequence[str]) -> list[str]:
+    """`keepon link add` as ip(8) reads it: what every device has stands before the type.
+
+    >>> " ".join(ip_words("eth0", "rt0", ["ring", "64", "mtu", "1500"]))
+    'link add link eth0 name rt0 mtu 1500 type keepon ring 64'
+    """
+    at = words.index("mtu") if "mtu" in words else len(words)
+    own, others = words[at : at + 2], [*words[:at], *words[at + 2 :]]
+    return ["link", "add", "link", lower, "name", name, *own, "type", "keepon", *others]
 
 
 def _groups(attributes: Mapping[int, bytes], partition: int) -> list[dict[str, Any]]:
