@@ -10,6 +10,7 @@ import re
 
 import pytest
 from keepon.linux.planned import Guest, link_options, mtu_of
+from keepon.model import overload
 from keepon.model.plan import Plan
 from keepon.model.scenario import Scenario
 from keepon.model.wire import TAGGED_HEADER_BYTES
@@ -153,6 +154,24 @@ def test_a_device_has_the_mtu_of_the_class_that_all_else_goes_to(
     assert mtu_of(scenario, talker, plan["stations"]["a"]) == mtu
     words = link_options(Guest(scenario, plan, "keepon"), talker)
     assert (words[:2] == ["mtu", "1500"]) == (mtu == 1500)
+
+
+@pytest.mark.parametrize("kind", ["saturate", "udp"])
+def test_a_load_longer_than_its_ports_frames_is_refused(kind: str) -> None:
+    """What a station takes of it was divided by no time at all."""
+    scenario = network([stream(200)], {"frame_bytes_max": 0}, station=station(host="ideal"))
+    plan = make_plan(scenario)
+    rate = {"rate_bps": 1_000_000} if kind == "udp" else {}
+    table = scenario.model_dump(mode="python", exclude_unset=True, by_alias=True)
+    load = {**BACKGROUND, "kind": kind, "frame_bytes": 1000, **rate}
+    _, result = ran(Scenario.model_validate({**table, "load": [load]}), plan)
+    entry = result["loads"]["bg"]
+    assert entry["verdicts"]["oversize"] == entry["submitted"] > 0
+    assert entry["takes"]["rate_bps"] == 0
+    assert overload.told(entry["takes"]) == (
+        "station a takes none: they are longer than the slots of its class in a row (oversize)"
+    )
+    assert result["streams"]["S0"]["verdicts"]["on_time"] == result["streams"]["S0"]["due"]
 
 
 def test_room_that_no_class_can_use_is_found() -> None:

@@ -5,6 +5,7 @@ of it.
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 from keepon.model.hosts import host_of
@@ -32,23 +33,32 @@ def takes(
 
     Args:
         driver: of the station.
-        planned: what the plan has of the port.
+        planned: what the plan has of the port; frames longer than its slots in a row are refused.
     """
     station = scenario.station_named(port.station)
     stage = host_of(station.host, driver, 0.0)[0]["driver"]
     wire_ps = wire_time_ps(load.frame_bytes, port.wire.rate_bps)
+    is_refused = False
     if driver == "keepon" and "slot_time_ps" in planned:
         slots = planned_spans(station, planned).of(load.frame_bytes).slots
         wire_ps = slots * planned["slot_time_ps"]
+        entry = planned["classes"].get(str(load.tc))
+        longest = load.frame_bytes if entry is None else entry.get("frame_bytes_max", math.inf)
+        is_refused = not slots or longest < load.frame_bytes
     wire_ns = ceil_ns(wire_ps)
     # So long does one frame keep the driver, or the wire, from the next.
-    frame_ns = max(round(stage.mean_ns), wire_ns)
-    rate_bps = load.frame_bytes * 8 * 10**9 // frame_ns
+    frame_ns = max(round(stage.mean_ns), wire_ns, 1)
+    rate_bps = 0 if is_refused else load.frame_bytes * 8 * 10**9 // frame_ns
     return {"station": port.station, "frame_ns": frame_ns, "rate_bps": rate_bps}
 
 
 def told(most: Takes) -> str:
     """How much a station takes, as a part of a sentence."""
+    if not most["rate_bps"]:
+        return (
+            f"station {most['station']} takes none: they are longer than the slots of its class in"
+            " a row (oversize)"
+        )
     return (
         f"station {most['station']} takes at most one frame in {most['frame_ns']} ns"
         f" ({most['rate_bps']} bit/s)"
