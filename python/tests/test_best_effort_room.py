@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 import re
+from pathlib import Path
 
 import pytest
 from keepon.linux.planned import Guest, link_options, mtu_of
@@ -16,6 +17,7 @@ from keepon.model.scenario import Scenario
 from keepon.model.wire import TAGGED_HEADER_BYTES
 from keepon.planner import plan as make_plan
 from keepon.planner.verify import problems, verify
+from schedulability_cases import keepon
 from station_cases import Table, network
 from test_long_frames_planned import drawn, keeps, ran, station, stream
 
@@ -172,6 +174,14 @@ def test_a_load_longer_than_its_ports_frames_is_refused(kind: str) -> None:
         "station a takes none: they are longer than the slots of its class in a row (oversize)"
     )
     assert result["streams"]["S0"]["verdicts"]["on_time"] == result["streams"]["S0"]["due"]
+
+
+def test_a_plan_says_which_mtu_stations_come_up_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    example = Path(__file__).resolve().parents[2] / "examples" / "gateway.toml"
+    assert keepon(monkeypatch, "plan", example, "--out", tmp_path / "plan.json") == 0
+    assert "keepon devices come up with MTU 1500: " in capsys.readouterr().out
 
 
 def test_room_that_no_class_can_use_is_found() -> None:

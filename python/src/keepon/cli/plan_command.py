@@ -9,10 +9,12 @@ from pathlib import Path
 
 from keepon.cli import planning
 from keepon.errors import EXIT_INTERRUPTED, EXIT_MET, EXIT_MISSED, EXIT_NOT_TRIED
+from keepon.linux.planned import mtu_of
 from keepon.model import documents, overload
 from keepon.model.outcomes import qdisc_remedy
 from keepon.model.plan import Plan, Trial
 from keepon.model.scenario import Scenario
+from keepon.model.topology import Topology
 from keepon.planner.network.solve import INTERRUPTED
 from keepon.report import tables, terminal
 from keepon.trial import behind_etf
@@ -73,6 +75,8 @@ def _show(scenario: Scenario, plan: Plan) -> None:
     terminal.say(f"{plan['scenario']}: plan ({plan['method']}){untried}")
     for table in (tables.plan_table(plan), *tables.plan_parts(plan), *tables.rationale(plan)):
         terminal.show(table)
+    if mtus := _mtus(scenario, plan):
+        terminal.say(mtus)
     if "kept" in plan:
         terminal.say(f"kept as they were: {len(plan['kept'])} streams")
     tried = plan.get("trial")
@@ -107,6 +111,19 @@ def _show(scenario: Scenario, plan: Plan) -> None:
     else:
         terminal.say(f"checked independently{', but not tried' if untried else ''}")
     terminal.say(f"planned in {plan['seconds']:.3f} s")
+
+
+def _mtus(scenario: Scenario, plan: Plan) -> str:
+    """Which MTU keepon devices come up with; empty without any."""
+    named: dict[str, list[str]] = {}
+    for name, port in Topology(scenario).ports.items():
+        planned = plan["stations"].get(name)
+        if planned is not None and "allowed" in planned:
+            mtu = mtu_of(scenario, scenario.station_named(port.station), planned)
+            told = "no slots" if mtu is None else f"MTU {mtu}"
+            named.setdefault(told, []).append(name)
+    shown = "; ".join(f"{told}: {_named(names)}" for told, names in named.items())
+    return f"for all that has no priority, keepon devices come up with {shown}" if shown else ""
 
 
 def _unsent(scenario: Scenario, plan: Plan, tried: Trial) -> list[str]:
