@@ -19,7 +19,7 @@ from keepon.planner.partition.exact import Full
 from keepon.planner.partition.files import answered
 from keepon.planner.partition.generate import Parameters, generate
 from keepon.planner.partition.limits import Limits
-from keepon.planner.partition.problem import Problem, parse
+from keepon.planner.partition.problem import Problem, Stream, parse
 from keepon.planner.partition.solve import decide
 from partition_cases import Instance, brute_force, extended_instances, instance, plain_instances
 
@@ -382,3 +382,13 @@ def test_the_generator_draws_what_table_5_says() -> None:
             case["util_level_percent"] / 100, rel=0.051
         )
         assert case["super_cycle_us"] == math.lcm(320, *periods)
+
+
+def test_a_search_looks_at_its_clock_in_the_midst_of_a_long_table() -> None:
+    """It did so stream by stream, and one took minutes: 65000 slots, of which frames take 13."""
+    rows = tuple(Stream(number, 0, 7, 32_500 + 32_500 * number, 5, 13) for number in range(2))
+    problem = Problem("long", 65_000, ((7,),), rows, 0, frozenset())
+    looks = iter([False, False, True])
+    started_s = time.process_time()
+    assert greedy.Greedy(problem, 1).solve(1, lambda: next(looks)) is None
+    assert time.process_time() - started_s < 2

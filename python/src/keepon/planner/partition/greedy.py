@@ -24,6 +24,8 @@ exceeded.
 """
 WORK_MAX = 20_000_000
 """Streams x phases x ring slots / 8 x 512-bit words of a mask in one attempt: some seconds."""
+LOOK_BITS = 1 << 24
+"""Bits of masks between two looks at the clock: some milliseconds."""
 
 
 def tiled(pattern_step: int, length: int) -> int:
@@ -58,10 +60,16 @@ class Masks:
 
     def runs(self, mask: int, length: int) -> int:
         """Bit t is set if all of the bits t ... t + length - 1 of the mask are."""
-        result = mask
-        for ahead in range(1, length):
-            result &= self.earlier(mask, ahead)
-        return result
+        done = 1
+        while done < length:
+            step = min(done, length - done)
+            mask &= self.earlier(mask, step)
+            done += step
+        return mask
+
+
+class _StoppedError(Exception):
+    """The search is to end."""
 
 
 @dataclass
@@ -96,6 +104,8 @@ class Greedy:
             s.period_slots: tiled(s.period_slots, problem.cycle_slots) for s in problem.streams
         }
         self.placed_most = 0
+        self._stop: Callable[[], bool] = bool
+        self._bits = 0
         work = (
             len(problem.streams) * (1 + problem.cycle_slots // 512) * (1 + problem.ring_slots // 8)
         )
@@ -104,8 +114,27 @@ class Greedy:
     def _slot_mask(self, slot: int) -> int:
         return self.ring_mask << slot
 
+    def _worked(self, masks: int) -> None:
+        """Asks stop() each time that masks of so many bits were gone through.
+
+        Raises:
+            _StoppedError: it said so.
+        """
+        self._bits += masks * self.masks.length
+        if self._bits >= LOOK_BITS:
+            self._bits = 0
+            if self._stop():
+                raise _StoppedError
+
     def solve(self, attempts: int, stop: Callable[[], bool]) -> Witness | None:
         """Up to `attempts` attempts; None if none placed every stream or stop() said so."""
+        self._stop = stop
+        try:
+            return self._attempts(attempts)
+        except _StoppedError:
+            return None
+
+    def _attempts(self, attempts: int) -> Witness | None:
         order = sorted(
             self.problem.streams,
             key=lambda s: (s.jitter_slots // self.problem.ring_gcd(s), s.period_slots, s.index),
@@ -119,7 +148,7 @@ class Greedy:
             )
             stuck = None
             for stream in order:
-                if stop():
+                if self._stop():
                     return None
                 if not self._place(state, stream, randomised=attempt > 0):
                     stuck = stream
@@ -182,6 +211,7 @@ class Greedy:
         ring = self.problem.ring_slots
         found = []
         for slot in range(ring):
+            self._worked(1)
             places = [(slot + ahead) % ring for ahead in range(stream.length_slots)]
             if any(
                 p in self.problem.unowned or state.owners[p] not in (UNOWNED, stream.owner)
@@ -210,6 +240,7 @@ class Greedy:
         """
         claims: list[int] = []
         while missing:
+            self._worked(len(candidates))
             best, rate = -1, 0.0
             for index, (covers, new) in enumerate(candidates):
                 count = (covers & missing).bit_count() / len(new)
