@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import re
+import time
+
 import pytest
 from keepon.errors import ConfigError, InfeasibleError
 from keepon.model.scenario import Scenario
@@ -10,7 +13,7 @@ from keepon.planner import plan as make_plan
 from keepon.planner.parameters import posting
 from keepon.planner.verify import verify
 from keepon.targets.sim import runner
-from station_cases import Table, chosen, needs_of, network, verdicts_of
+from station_cases import GIGABIT, Table, chosen, needs_of, network, verdicts_of
 
 # -- refused in one sentence
 # ------------------------------------------------------------------------------------------
@@ -20,16 +23,20 @@ THREE = [{"tc": 0}, {"tc": 1}, {"tc": 7, "slots": "rest", "late": "reschedule"}]
 
 WRONG: list[tuple[Table, str]] = [
     (
-        {"streams": [{"frame_bytes": 460, "advance_ns": 100_000}], "rate_bps": 100_000_000},
-        'key `stream[0].advance_ns` (stream "S0") = 100000: must be between 1',
+        {
+            "streams": [{"frame_bytes": 460, "advance_ns": 100_000}],
+            "keepon": {"slot_bytes": 480},
+            "rate_bps": 100_000_000,
+        },
+        'key `stream[0].advance_ns` (stream "S0") = 100000: must be at least 1',
     ),
     (
         {"streams": [{}, {"advance_ns": 20_000}]},
-        'key `stream[1].advance_ns` (stream "S1") = 20000: must be between 24',
+        'key `stream[1].advance_ns` (stream "S1") = 20000: must be at least 23',
     ),
     (
         {"streams": [{"advance_ns": 30_000}], "keepon": {"mode": "paper", "batch_slots": 8}},
-        'key `stream[0].advance_ns` (stream "S0") = 30000: must be between 3',
+        'key `stream[0].advance_ns` (stream "S0") = 30000: must be at least 3',
     ),
     (
         {
@@ -39,8 +46,11 @@ WRONG: list[tuple[Table, str]] = [
         'key `station[0].etf_delta_ns` (station "a") = 15000: must be between 1',
     ),
     (
-        {"streams": [{"advance_ns": 400_000}], "keepon": {"prebuffer_frames": 0, "ring_slots": 64}},
-        'key `stream[0].advance_ns` (stream "S0") = 400000: must be between 2',
+        {
+            "streams": [{"advance_ns": 400_000}],
+            "keepon": {"slot_bytes": 230, "prebuffer_frames": 0, "ring_slots": 64},
+        },
+        'key `stream[0].advance_ns` (stream "S0") = 400000: must be at most 9',
     ),
     (
         {"streams": [{"advance_ns": 400_000}], "keepon": {"mode": "paper", "batch_slots": 2}},
@@ -59,7 +69,10 @@ WRONG: list[tuple[Table, str]] = [
         'key `station[0].keepon.poll_overhead_ns` (station "a") = 0: must be between ',
     ),
     (
-        {"streams": [{"advance_ns": 400_000}], "keepon": {"batch_slots": 2, "depth_slots": 2}},
+        {
+            "streams": [{"advance_ns": 400_000}],
+            "keepon": {"slot_bytes": 230, "batch_slots": 2, "depth_slots": 2},
+        },
         'key `station[0].keepon.depth_slots` (station "a") = 2: must be between ',
     ),
     (
@@ -126,11 +139,11 @@ def test_the_longest_advance_without_holding_frames_back_is_exact() -> None:
     values, _ = WRONG[4]
     with pytest.raises(ConfigError) as refused:
         chosen(network(**values))
-    most = int(str(refused.value).split(" and ")[1].split(",")[0])
+    most = int(str(refused.value).split("at most ")[1].split(",")[0])
     scenario = network([{"advance_ns": most}], values["keepon"], host_tail_scale=0.0)
     _, run = runner.simulate_build(scenario, make_plan(scenario), "keepon", 1)
     assert set(verdicts_of(run)) == {"on_time"}
-    with pytest.raises(ConfigError, match="must be between"):
+    with pytest.raises(ConfigError, match="must be at most"):
         chosen(network([{"advance_ns": most + 1}], values["keepon"]))
     # By two slots and what a poll may be old it is not too short: there nothing would hold the
     # frame.
@@ -148,16 +161,17 @@ def test_a_class_holds_back_all_that_is_handed_over_before_the_ring_reaches_it(
 ) -> None:
     """With the frames that the refusal asks for none is without room; with one less some are."""
     streams = [{"period_ns": 250_000, "advance_ns": 20_000_000}, {"advance_ns": 5_000_000}]
+    slots = {"slot_bytes": 230}
     more = {"host_tail_scale": 0.0, "duration_s": 0.1, "warmup_s": 0.1}
     with pytest.raises(
         ConfigError, match=r'keepon.prebuffer_frames` .* = 64: must .* "S0"; raise'
     ) as told:
-        make_plan(network(streams, **more))
+        make_plan(network(streams, slots, **more))
     least = int(str(told.value).split("between ")[1].split(" ")[0])
-    scenario = network(streams, {"prebuffer_frames": least}, **more)
+    scenario = network(streams, {**slots, "prebuffer_frames": least}, **more)
     _, run = runner.simulate_build(scenario, make_plan(scenario), "keepon", 1)
     assert set(verdicts_of(run)) == {"on_time"}
-    less = network(streams, {"prebuffer_frames": least - 1}, **more)
+    less = network(streams, {**slots, "prebuffer_frames": least - 1}, **more)
     with pytest.raises(ConfigError, match="prebuffer_frames"):
         make_plan(less)
     monkeypatch.setattr(posting, "_check_held", lambda *_: None)
@@ -262,3 +276,92 @@ def test_the_least_delta_of_etf_holds_in_the_simulator() -> None:
     scenario = network([{"advance_ns": 400_000}], station=station, host_tail_scale=0.0)
     _, run = runner.simulate_build(scenario, make_plan(scenario), "keepon", 1)
     assert set(verdicts_of(run)) == {"on_time"}
+
+
+# -- limits of all slot lengths together
+# ------------------------------------------------------------------------------------------
+
+AUTO: list[tuple[Table, str]] = [
+    (
+        {"streams": [{"frame_bytes": 460, "advance_ns": 30_000}], "rate_bps": 100_000_000},
+        "at least",
+    ),
+    ({"streams": [{"period_ns": 125_000, "advance_ns": 50_000_000}]}, "between"),
+    (
+        {"streams": [{"advance_ns": 900_000}], "keepon": {"prebuffer_frames": 0, "ring_slots": 64}},
+        "at most",
+    ),
+    ({"streams": [{"frame_bytes": 1522}], "keepon": {"frame_bytes_max": 1518}}, "at most"),
+    ({"streams": [{"frame_bytes": 1522}], "keepon": {"slot_bytes": 80}, "ring": 64}, "at most"),
+    (
+        {
+            "streams": [{"frame_bytes": 1000, "period_ns": 125_000}],
+            "keepon": {"slot_bytes": 105, "depth_slots": 16},
+        },
+        "at most",
+    ),
+]
+
+
+@pytest.mark.parametrize(("values", "words"), AUTO)
+def test_the_limit_named_is_that_of_the_nearest_slot_length(values: Table, words: str) -> None:
+    """With it the refusal is another one or none; with one more or less it is the same."""
+    keepon = {**values.get("keepon", {}), **({"ring_slots": 64} if "ring" in values else {})}
+    rate_bps = values.get("rate_bps", GIGABIT)
+
+    def told(key: str = "", value: int = 0) -> str:
+        stated = key in ("prebuffer_frames", "frame_bytes_max")
+        options = {**keepon, key: value} if stated else keepon
+        rows = [row if stated or not key else {**row, key: value} for row in values["streams"]]
+        try:
+            make_plan(network(rows, options, rate_bps))
+        except ConfigError as refused:
+            return str(refused)
+        return ""
+
+    first = told()
+    found = re.match(rf"(.*\.(\w+)` .*) = \d+: must be {words} (\d+)", first)
+    assert found, first
+    subject, key, limit = found[1], found[2], int(found[3])
+    assert not told(key, limit).startswith(subject)
+    assert told(key, limit + (1 if words == "at most" else -1)).startswith(subject)
+
+
+@pytest.mark.parametrize(
+    ("stream", "keepon", "key", "without"),
+    [
+        ({}, {"slot_bytes": 1522}, "station[0].keepon.slot_bytes", "enlarge"),
+        ({"frame_bytes": 1522}, {"slot_bytes": 68}, "station[0].keepon.slot_bytes", "enlarge"),
+        ({"period_ns": 2_784_727}, {"slot_bytes": 1000}, "stream[0].period_ns", '"auto"'),
+        (
+            {"frame_bytes": 300},
+            {"slot_bytes": 200, "mode": "paper", "frame_bytes_max": 180},
+            "stream[0].frame_bytes",
+            "enlarge station.keepon.frame_bytes_max",
+        ),
+        (
+            {"period_ns": 1_000_003},
+            {},
+            "stream[0].period_ns",
+            "frames of at most",
+        ),
+    ],
+)
+def test_no_remedy_is_named_that_is_none(
+    stream: Table, keepon: Table, key: str, without: str
+) -> None:
+    station = {"nic": {"fetch_ns": 20_000}} if without == "frames of at most" else {}
+    with pytest.raises(ConfigError) as refused:
+        make_plan(network([stream], keepon, station=station))
+    assert f"key `{key}` " in str(refused.value) and without not in str(refused.value)
+
+
+def test_a_station_that_only_listens_takes_the_first_slot_that_serves() -> None:
+    """Each of 1443 lengths was tried with every length of frames: 46 s."""
+    listens = {"name": "b", "driver": "keepon", "keepon": {"frame_bytes_max": 1518}}
+    scenario = network([{}])
+    stations = [scenario.station[0], scenario.station[0].model_validate(listens)]
+    started_s = time.process_time()
+    plan = make_plan(scenario.model_copy(update={"station": stations}))
+    assert plan["stations"]["b"]["frame_bytes_max"] == 1518
+    assert time.process_time() - started_s < 5

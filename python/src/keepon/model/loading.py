@@ -20,7 +20,7 @@ from keepon.model import faultchecks, framelengths, launchtime, lines, ptpgates
 from keepon.model.hosts import HOSTS, check_stages
 from keepon.model.qdiscs import scenarios as qdiscs
 from keepon.model.scenario import SCENARIO_SCHEMA, Scenario
-from keepon.model.slotting import misfit
+from keepon.model.slotting import misfit, wrong_length
 from keepon.model.topology import Topology, port_names
 from keepon.model.wire import byte_time_ps
 
@@ -658,6 +658,8 @@ def check(scenario: Scenario, source: str) -> None:
         key = f"station[{index}].host" + ("" if isinstance(station.host, str) else ".base")
         _node(source, f'{key} (station "{station.name}")', base, list(HOSTS), "host model")
         check_stages(f"{source}: key `station[{index}].host", station.host)
+        if wrong := wrong_length(scenario, index):
+            raise problem(source, *wrong)
         classes = [entry.tc for entry in station.keepon.classes]
         for number, tc in enumerate(classes):
             if tc in classes[:number]:

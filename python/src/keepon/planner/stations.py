@@ -17,7 +17,7 @@ from keepon.errors import ConfigError
 from keepon.model import launchtime
 from keepon.model.plan import Headroom, Reason
 from keepon.model.scenario import DriverName, Scenario, Station, Stream
-from keepon.model.slotting import misfit
+from keepon.model.slotting import misfit, wrong_length
 from keepon.model.spans import Spans
 from keepon.model.topology import Port, Topology, Wire
 from keepon.model.wire import (
@@ -285,12 +285,11 @@ def choose(
         master_ns = posting.granularity_ns(master.needs, master.choice)
     needs = _needs(scenario, station, port, topology, master_ns)
     _check_crystals(needs)
-    if station.keepon.slot_bytes != "auto":
-        sizes.check_trims(needs, int(station.keepon.slot_bytes))
-        for index, _ in needs.streams:
-            if wrong := misfit(scenario, index):
-                path, _, owner = wrong[0].partition(" ")
-                raise ConfigError(f"key `{path}` {owner} = {wrong[1]}: {wrong[2]}")
+    found = [wrong_length(scenario, needs.index)]
+    found += [misfit(scenario, index) for index, _ in needs.streams]
+    for key, value, expectation in filter(None, found):
+        path, _, owner = key.partition(" ")
+        raise ConfigError(f"key `{path}` {owner} = {value}: {expectation}")
     partitions.check_best_effort(needs)
     choice, chosen = sizes.choose(needs)
     sizes.check_lengths(needs, choice.spans)

@@ -5,15 +5,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from typing import TypeVar
 
-from keepon.errors import ConfigError
 from keepon.model.scenario import Load, Scenario, Station, Stream
 from keepon.model.spans import Spans, spans_of
 from keepon.model.wire import FRAME_BYTES_MAX, FRAME_BYTES_MIN, PTP_MESSAGE_BYTES
 from keepon.planner.parameters import lead
+from keepon.planner.parameters.asks import AskError
 from keepon.planner.parameters.hardware import Host, Nic, nic_for
 from keepon.planner.parameters.polls import Posting
 
@@ -119,12 +120,37 @@ class Needs:
     def advances_ns(self) -> list[int]:
         return [stream.advance_ns for _, stream in self.streams] or [ADVANCE_NS]
 
-    def wrong(self, key: str, value: object, expectation: str) -> ConfigError:
-        """The refusal of a key of this station's keepon table."""
-        return ConfigError(
-            f'key `station[{self.index}].keepon.{key}` (station "{self.name}") = {value}:'
-            f" {expectation}"
+    def up_to(self, frame_bytes: int) -> Needs:
+        """The same with no frame longer than that, sent or stated."""
+        station, options = self.station, self.station.keepon
+        if options.frame_bytes_max != "auto":
+            stated = min(int(options.frame_bytes_max), frame_bytes)
+            options = options.model_copy(update={"frame_bytes_max": stated})
+            station = station.model_copy(update={"keepon": options})
+        return replace(
+            self,
+            station=station,
+            streams=tuple((index, _cut(stream, frame_bytes)) for index, stream in self.streams),
+            loads=tuple((index, _cut(load, frame_bytes)) for index, load in self.loads),
         )
+
+    def wrong(
+        self, key: str, value: object, expectation: str, check: int = 0, short: int = 0
+    ) -> AskError:
+        """The refusal of a key of this station's keepon table."""
+        return AskError(
+            f'key `station[{self.index}].keepon.{key}` (station "{self.name}") = {value}:'
+            f" {expectation}",
+            check,
+            short,
+        )
+
+
+_Flow = TypeVar("_Flow", Stream, Load)
+
+
+def _cut(flow: _Flow, frame_bytes: int) -> _Flow:
+    return flow.model_copy(update={"frame_bytes": min(flow.frame_bytes, frame_bytes)})
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ for is left if that can be.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from keepon.errors import ConfigError, InfeasibleError
@@ -46,11 +47,6 @@ class Chosen:
     sizes: tuple[int, ...] = ()
     reserve_slots: int = 0
     best_effort_met: bool = True
-
-    @property
-    def is_refuted(self) -> bool:
-        """Whether it is known that streams do not fit, as the wire is too slow for these slots."""
-        return self.verdict is not None and self.verdict.answer == INFEASIBLE
 
 
 def check_best_effort(needs: Needs) -> None:
@@ -133,12 +129,19 @@ def _reserve(
     return kept + isolation.reserve_slots(share, messages, partition_slots)
 
 
-def choose(needs: Needs, sizes: list[int], ring_slots: int) -> Chosen:
+def _each(_size: int) -> bool:
+    return True
+
+
+def choose(
+    needs: Needs, sizes: list[int], ring_slots: int, serves: Callable[[int], bool] = _each
+) -> Chosen:
     """The first slot size and partition period that isolation does not rule out.
 
     Args:
         sizes: slot sizes to try, in order.
         ring_slots: of the first; paper mode's partition repeats with the ring.
+        serves: whether a size can be used at all; one can.
 
     Raises:
         InfeasibleError: all are ruled out; with the bound, the streams and a change that was
@@ -156,7 +159,7 @@ def choose(needs: Needs, sizes: list[int], ring_slots: int) -> Chosen:
         undecided: Chosen | None = None
         searches = SEARCHES_MAX
         tried.clear()
-        for slot_bytes in sizes:
+        for slot_bytes in filter(serves, sizes):
             for question in _questions(needs, slot_bytes, ring_slots, with_best_effort):
                 searched = searches and not question.holds_all_periods
                 verdict = isolation.decide(question, isolation.SEARCH_S if searched else 0)

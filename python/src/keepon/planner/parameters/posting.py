@@ -24,7 +24,8 @@ from keepon.model.wire import (
     byte_time_ps,
     wire_time_ps,
 )
-from keepon.planner.parameters import lead, polls, room, synchronisation
+from keepon.planner.parameters import asks, lead, polls, room, synchronisation
+from keepon.planner.parameters.asks import AskError
 from keepon.planner.parameters.needs import Choice, Needs
 from keepon.planner.parameters.polls import Posting
 
@@ -70,11 +71,7 @@ def _depth_slots(needs: Needs, spans: Spans, batch_slots: int, ring_slots: int) 
 
 def choice_for(needs: Needs, slot_bytes: int, batch_slots: int) -> Choice:
     """Everything that follows from slot and batch; nothing is checked."""
-    return _choice_of(needs, needs.spans(slot_bytes), batch_slots)
-
-
-def _choice_of(needs: Needs, spans: Spans, batch_slots: int) -> Choice:
-    options = needs.station.keepon
+    options, spans = needs.station.keepon, needs.spans(slot_bytes)
     slot_ps = wire_time_ps(spans.slot_bytes, needs.rate_bps)
     ring_slots = _ring_slots(needs, spans, slot_ps)
     depth_slots = _depth_slots(needs, spans, batch_slots, ring_slots)
@@ -186,18 +183,21 @@ def _auto_batch(needs: Needs, slot_bytes: int) -> Choice:
     return choices[-1]
 
 
+def _posted(needs: Needs, slot_bytes: int) -> Choice:
+    """With the batch that is stated, or the one that serves best; nothing is checked."""
+    stated = needs.station.keepon.batch_slots
+    if stated == "auto":
+        return _auto_batch(needs, slot_bytes)
+    return choice_for(needs, slot_bytes, int(stated))
+
+
 def choose(needs: Needs, slot_bytes: int) -> Choice:
     """Ring, batch and depth for a slot size.
 
     Raises:
         ConfigError: values of the scenario contradict each other, or polls cannot sustain them.
     """
-    stated = needs.station.keepon.batch_slots
-    choice = (
-        _auto_batch(needs, slot_bytes)
-        if stated == "auto"
-        else choice_for(needs, slot_bytes, int(stated))
-    )
+    choice = _posted(needs, slot_bytes)
     posting = choice.posting
     if not posting.batch_slots <= posting.depth_slots <= choice.ring_slots - 1:
         key, value, low, high = (
@@ -213,6 +213,8 @@ def choose(needs: Needs, slot_bytes: int) -> Choice:
             value,
             f"must be between {low} and {high} (batch_slots = {posting.batch_slots}, ring_slots = "
             f'{choice.ring_slots}); change one of them or set it to "auto"',
+            asks.BATCH,
+            value - high if value > high else low - value,
         )
     if 1000 * posting.poll_overhead_ns >= posting.batch_slots * posting.slot_ps:
         most_ns = (posting.batch_slots * posting.slot_ps - 1) // 1000
@@ -221,6 +223,8 @@ def choose(needs: Needs, slot_bytes: int) -> Choice:
             posting.poll_overhead_ns,
             f"must be between 0 and {most_ns}, as a batch of {posting.batch_slots} slots is on the"
             f' wire for {most_ns + 1} ns; lower it or set it to "auto"',
+            asks.OVERHEAD,
+            -most_ns,
         )
     if not polls.can_fetch(posting.slot_ps_min, needs.nic):
         raise needs.wrong(
@@ -229,10 +233,10 @@ def choose(needs: Needs, slot_bytes: int) -> Choice:
             f"must be at least {least_slot_bytes(needs)}, as the NIC takes {needs.nic.fetch_ns} ns"
             f" to fetch a frame and has {needs.nic.prefetch_slots} fetched ahead; choose a longer"
             " slot or a slower link",
+            asks.FETCH,
         )
     if not room.has_room(needs, choice):
-        batch_slots = 1 if stated == "auto" else int(stated)
-        raise room.none_left(needs, choice, lambda spans: _choice_of(needs, spans, batch_slots))
+        raise room.none_left(needs, choice, lambda cut: _posted(cut, slot_bytes))
     if not is_sustained(needs, choice):
         raise _unsustained(needs, choice)
     return choice
@@ -262,7 +266,7 @@ def _overheads_ns(needs: Needs, posting: Posting) -> range:
     ]
 
 
-def _unsustained(needs: Needs, choice: Choice) -> ConfigError:
+def _unsustained(needs: Needs, choice: Choice) -> AskError:
     """G14: between two polls the wire runs dry. What is blamed is what the scenario states, the
     overhead first.
     """
@@ -280,6 +284,8 @@ def _unsustained(needs: Needs, choice: Choice) -> ConfigError:
             "poll_overhead_ns",
             posting.poll_overhead_ns,
             f'must be between {low} and {high}, as {why}; raise it or set it to "auto"',
+            asks.POLLS,
+            low,
         )
     sizes = [
         size
@@ -293,12 +299,16 @@ def _unsustained(needs: Needs, choice: Choice) -> ConfigError:
             key,
             value,
             f'must be between {sizes[0]} and {sizes[-1]}, as {why}; choose one of these or "auto"',
+            asks.POLLS,
+            sizes[0],
         )
     return needs.wrong(
         "slot_bytes",
         choice.slot_bytes,
         f"must be more than {choice.slot_bytes}, as {why}, whatever the {key}; choose a longer"
         " slot, a larger ring_slots or a slower link",
+        asks.POLLS,
+        -choice.slot_bytes,
     )
 
 
@@ -343,17 +353,19 @@ def check_advances(needs: Needs, choice: Choice) -> None:
         f" ({slots} slots of {slot_ns:.15g} ns that can no longer be changed, and what a poll"
         " leaves open)"
     )
-    remedy = (
-        "choose shorter slots, a smaller batch or a faster link"
-        if needs.paper
-        else "choose shorter slots or a faster link"
-    )
+    remedy = "choose a faster link"
+    if needs.paper:
+        remedy = "choose shorter slots, a smaller batch or a faster link"
+    elif options.slot_bytes != "auto":
+        remedy = "choose shorter slots or a faster link"
     if way.limit_ns is not None and way.limit_ns - way.limited_ns < choice.lead_ns:
-        raise ConfigError(
+        raise AskError(
             f"{etf_delta_key(needs.index, needs.station, needs.name)}: must be "
             f"between {choice.lead_ns + way.limited_ns} and 1000000000, as {why} and its host"
             " takes "
-            f"{way.limited_ns} ns from its timer to the driver; raise it, or {remedy}"
+            f"{way.limited_ns} ns from its timer to the driver; raise it, or {remedy}",
+            asks.TIMER,
+            choice.lead_ns,
         )
     # Frames that nothing holds back are refused from the ring's length on, less what the last poll
     # may be old.
@@ -363,7 +375,7 @@ def check_advances(needs: Needs, choice: Choice) -> None:
         - needs.host.poll_late_usual_ns
     )
     most_ns = 10**9 if options.prebuffer_frames else window_ns
-    for index, stream in needs.streams:
+    for check, (index, stream) in enumerate(needs.streams, asks.STREAMS):
         if least_ns <= stream.advance_ns <= most_ns:
             continue
         if most_ns < least_ns:
@@ -374,20 +386,26 @@ def check_advances(needs: Needs, choice: Choice) -> None:
                 f" ({why}), and so many slots of {slot_ns:.15g} ns hold no frame for longer than"
                 f" {max(0, most_ns)} ns; enlarge it, let frames be held back by prebuffer_frames,"
                 f" or {remedy}",
+                check,
+                least_ns - most_ns,
             )
         key = (
             f'key `stream[{index}].advance_ns` (stream "{stream.id}") = {stream.advance_ns}:'
             " must be "
         )
         if stream.advance_ns < least_ns:
-            raise ConfigError(
-                f"{key}between {least_ns} and {most_ns}, as {why} and its host takes {way.usual_ns}"
-                f" ns to bring it there; raise it, or {remedy}"
+            raise AskError(
+                f"{key}at least {least_ns}, as {why} and its host takes {way.usual_ns} ns to bring"
+                f" it there; raise it, or {remedy}",
+                check,
+                least_ns,
             )
-        raise ConfigError(
-            f"{key}between {least_ns} and {most_ns}, as a ring of {choice.ring_slots} slots of"
-            f" {slot_ns:.15g} ns holds no frame for longer; lower it, enlarge ring_slots, or let"
-            " frames be held back by prebuffer_frames"
+        raise AskError(
+            f"{key}at most {most_ns}, as a ring of {choice.ring_slots} slots of {slot_ns:.15g} ns"
+            " holds no frame for longer; lower it, enlarge ring_slots, or let frames be held back"
+            " by prebuffer_frames",
+            check,
+            -most_ns,
         )
     if options.prebuffer_frames:
         _check_held(needs, way, window_ns)
@@ -399,6 +417,7 @@ def check_advances(needs: Needs, choice: Choice) -> None:
                 0,
                 f'must be between 1 and 65536, as stream "{stream.id}" takes {slots} slots a frame,'
                 " which waits until all of them can be posted; raise it, or choose a longer slot",
+                asks.TOGETHER,
             )
 
 
@@ -424,6 +443,8 @@ def _check_held(needs: Needs, way: lead.HandOver, window_ns: int) -> None:
             most,
             f"must be between {needed} and 65536, as class {tc} holds back so many frames at once,"
             f' {frames[busiest]} of them of stream "{busiest}"; raise it, or lower advance_ns',
+            asks.TOGETHER,
+            needed,
         )
 
 

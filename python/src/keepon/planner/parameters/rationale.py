@@ -59,6 +59,11 @@ def lines(
     ]
 
 
+def _holds_all(needs: Needs, slot_bytes: int) -> bool:
+    """Whether every frame that leaves here takes one slot of this length."""
+    return needs.longest_flow[1] <= needs.spans(slot_bytes).single_bytes
+
+
 def _slot(needs: Needs, choice: Choice, chosen: Chosen) -> list[Reason]:
     options, posting = needs.station.keepon, choice.posting
     quantity = f"slot {choice.slot_bytes} bytes = {_us(posting.slot_ps / PS_PER_NS)}"
@@ -80,23 +85,33 @@ def _slot(needs: Needs, choice: Choice, chosen: Chosen) -> list[Reason]:
         found = [_line("G12", quantity, f"{asked}; no stream asks for less")]
     else:
         common_ns = math.gcd(*(stream.period_ns for _, stream in needs.streams))
-        position = chosen.sizes.index(choice.slot_bytes)
-        others = ", ".join(map(str, chosen.sizes[position + 1 : position + 4])) or "none"
-        first = "shortest" if choice.posting.span_slots == 1 else "cheapest"
+        whole = _holds_all(needs, choice.slot_bytes)
+        alike = [size for size in chosen.sizes if _holds_all(needs, size) == whole]
+        position = alike.index(choice.slot_bytes)
+        others = ", ".join(map(str, alike[position + 1 : position + 4])) or "none"
+        first = "shortest" if whole else "cheapest"
         why = (
-            f"{first if not position else f'number {position + 1}'} of {len(chosen.sizes)}"
+            f"{first if not position else f'number {position + 1}'} of {len(alike)}"
             f" that hold every frame and divide the periods' common {_us(common_ns)} (next:"
             f" {others}); shorter means finer and less padding"
         )
-        if choice.posting.span_slots == 1:
+        if whole:
             why += ", but a frame takes one of them"
         found = [_line("G9", quantity, why)]
-        if position:
-            ruled = ", ".join(
-                f"{size} bytes with {count} slots" for size, count in chosen.tried[:3]
-            )
+        ruled = [(size, count) for size, count in chosen.tried if size != choice.slot_bytes]
+        if ruled:
+            named = ", ".join(f"{size} bytes with {count} slots" for size, count in ruled[:3])
             found.append(
-                _line("G10", f"{len(chosen.tried)} pairs ruled out", f"no isolation with {ruled}")
+                _line("G10", f"{len(ruled)} pairs ruled out", f"no isolation with {named}")
+            )
+        before = chosen.sizes[: chosen.sizes.index(choice.slot_bytes)]
+        if other := [str(size) for size in before if size not in dict(ruled)]:
+            found.append(
+                _line(
+                    "G2",
+                    f"{len(other)} slots ruled out",
+                    f"ring, polls or an advance_ns do not allow {', '.join(other[:3])} bytes",
+                )
             )
     if needs.streams:
         frames = {stream.id: stream.frame_bytes for _, stream in needs.streams}

@@ -8,10 +8,10 @@ from __future__ import annotations
 import bisect
 from collections.abc import Callable
 
-from keepon.errors import ConfigError
-from keepon.model.spans import SLOTS_MAX, Spans, is_followed, spans_of
+from keepon.model.spans import SLOTS_MAX, Spans, is_followed
 from keepon.model.wire import PS_PER_NS
-from keepon.planner.parameters import lead, polls, trims
+from keepon.planner.parameters import asks, lead, polls, trims
+from keepon.planner.parameters.asks import AskError
 from keepon.planner.parameters.hardware import Nic
 from keepon.planner.parameters.needs import Choice, Needs
 
@@ -64,7 +64,7 @@ def has_room(needs: Needs, choice: Choice) -> bool:
     )
 
 
-def none_left(needs: Needs, choice: Choice, other: Callable[[Spans], Choice]) -> ConfigError:
+def none_left(needs: Needs, choice: Choice, other: Callable[[Needs], Choice]) -> AskError:
     """Says how long frames may be with these slots and ring.
 
     Args:
@@ -74,16 +74,18 @@ def none_left(needs: Needs, choice: Choice, other: Callable[[Spans], Choice]) ->
     if needs.station.keepon.frame_bytes_max != "auto":
         key = f'station[{needs.index}].keepon.frame_bytes_max` (station "{needs.name}")'
         value = spans.frame_bytes_max
-    most = spans.single_bytes
-    for slots in range(min(spans.slots_max, SLOTS_MAX + 1) - 1, 1, -1):
-        shorter = spans_of(needs.station, spans.slot_bytes, spans.longest_in(slots))
-        if has_room(needs, other(shorter)):
-            most = max(most, shorter.frame_bytes_max)
-            break
+
+    def does(frame_bytes: int) -> bool:
+        cut = needs.up_to(frame_bytes)
+        return has_room(cut, other(cut))
+
+    most = asks.most(spans.single_bytes, value, does)
     taken = f"{spans.slots_max} slots" if spans.slots_max else "no number of slots"
-    return ConfigError(
+    return AskError(
         f"key `{key} = {value}: must be at most {most}, as such a frame takes {taken} of"
         f" {spans.slot_bytes} bytes, of {SLOTS_MAX} at most, and a ring of {choice.ring_slots},"
         f" what is posted of it, trims and a NIC that fetches a frame in {needs.nic.fetch_ns} ns"
-        " leave no room for it; shorten it, or choose a longer slot"
+        " leave no room for it; shorten it, or choose a longer slot",
+        asks.ROOM,
+        -most,
     )

@@ -5,93 +5,79 @@ those of which a frame takes several; and why there is none.
 
 from __future__ import annotations
 
-import itertools
 import math
 from fractions import Fraction
 
-from keepon.errors import ConfigError, InfeasibleError
+from keepon.errors import ConfigError
 from keepon.model.scenario import Stream
+from keepon.model.slotting import lengths
 from keepon.model.spans import Spans
 from keepon.model.wire import (
     FRAME_BYTES_MAX,
-    FRAME_BYTES_MIN,
     OVERHEAD_BYTES,
     PS_PER_NS,
     byte_time_ps,
 )
-from keepon.planner.parameters import partitions, posting, slots
+from keepon.planner.parameters import asks, partitions, posting, slots
+from keepon.planner.parameters.asks import AskError
 from keepon.planner.parameters.needs import Choice, Needs
 from keepon.planner.parameters.partitions import Chosen
 
 
 def choose(needs: Needs) -> tuple[Choice, Chosen]:
-    """Slots that hold whole frames if there are such with a partition; or those of which frames
-    take several.
-    """
-    whole, shorter = _slot_sizes(needs)
-    refused: InfeasibleError | None = None
-    if whole:
-        try:
-            choice, chosen = _of_sizes(needs, whole)
-            if not shorter or not chosen.is_refuted:
-                return choice, chosen
-        except InfeasibleError as error:
-            refused = error
-    serving = (size for size in shorter if _is_usable(needs, size))
-    usable = list(serving if needs.streams else itertools.islice(serving, 1))
-    if not usable and not whole:
-        if not shorter:
-            raise _no_slot(needs)
-        posting.check_advances(needs, posting.choose(needs, shorter[0]))
-    try:
-        if usable:
-            other = _of_sizes(needs, usable)
-            if not whole or not other[1].is_refuted:
-                return other
-    except InfeasibleError as error:
-        refused = refused or error
-    if refused is not None:
-        raise refused
-    return choice, chosen
+    """The first slot length with which ring, polls and advances do and that has a partition."""
+    sizes = candidates(needs)
+    if not sizes:
+        raise _no_slot(needs)
+    choices, refusals = dict[int, Choice](), dict[int, AskError]()
+
+    def serves(size: int) -> bool:
+        if size not in choices and size not in refusals:
+            try:
+                choice = posting.choose(needs, size)
+                posting.check_advances(needs, choice)
+                choices[size] = choice
+            except AskError as error:
+                refusals[size] = error
+        return size in choices
+
+    first = next(filter(serves, sizes), None)
+    if first is None:
+        raise asks.nearest(refusals.values())
+    chosen = partitions.choose(needs, sizes, choices[first].ring_slots, serves)
+    return choices[chosen.slot_bytes], chosen
 
 
-def _of_sizes(needs: Needs, sizes: list[int]) -> tuple[Choice, Chosen]:
-    """The first that has a partition, with its ring, batch and depth."""
-    first = posting.choose(needs, sizes[0])
-    # Before the isolation: a longer slot would need frames still earlier.
-    posting.check_advances(needs, first)
-    chosen = partitions.choose(needs, sizes, first.ring_slots)
-    choice = first
-    if chosen.slot_bytes != first.slot_bytes:
-        choice = posting.choose(needs, chosen.slot_bytes)
-        posting.check_advances(needs, choice)
-    return choice, chosen
-
-
-def _slot_sizes(needs: Needs) -> tuple[list[int], list[int]]:
-    """Slot sizes to try, in order: those of which every frame takes one, and those of which some
-    take several, where that may be.
+def candidates(needs: Needs) -> list[int]:
+    """Slot lengths to try, in order: those of which every frame takes one, shortest first; then
+    those of which some take several, where that may be, the cheapest first.
     """
     options = needs.station.keepon
     if options.slot_bytes != "auto":
-        return [int(options.slot_bytes)], []
-    streams = [stream for _, stream in needs.streams]
+        return [int(options.slot_bytes)]
     _, largest = needs.longest_flow
     if needs.paper:
-        return [max(largest, posting.least_slot_bytes(needs))], []
-    common_ps = math.gcd(*(stream.period_ns * PS_PER_NS for stream in streams))
+        return [max(largest, posting.least_slot_bytes(needs))]
+    common_ps = math.gcd(*(stream.period_ns * PS_PER_NS for _, stream in needs.streams))
+    least = _least_whole_bytes(needs)
     found = slots.candidates(
-        common_ps, _shortest_slot_bytes(needs), needs.rate_bps, _longest_slot_bytes(needs)
+        common_ps, _least_bytes(needs), needs.rate_bps, _longest_slot_bytes(needs)
     )
-    least = largest + (options.trim_down_bytes if options.trim == "any" else 0)
-    whole = [size for size in found if size >= least]
-    if options.frame_bytes_max != "auto":
-        # What is stated may be longer than all that is sent.
-        whole = [size for size in whole if _is_usable(needs, size)] or whole[:1]
-    if _is_whole(needs):
-        return whole if streams else whole[:1], []
     shorter = [size for size in found if size < least]
-    return whole if streams else whole[:1], sorted(shorter, key=lambda size: _cost(needs, size))
+    whole = found[len(shorter) :]
+    return [*whole, *sorted(shorter, key=lambda size: _cost(needs, size))]
+
+
+def _least_whole_bytes(needs: Needs) -> int:
+    """Shortest slot that holds every frame that leaves here whole, shortened by a trim, too."""
+    options = needs.station.keepon
+    trimmed_bytes = options.trim_down_bytes if options.trim == "any" else 0
+    return needs.longest_flow[1] + trimmed_bytes
+
+
+def _least_bytes(needs: Needs) -> int:
+    """Shortest slot that there can be."""
+    return max(_least_whole_bytes(needs) if _is_whole(needs) else 0, _shortest_slot_bytes(needs))
 
 
 def _is_whole(needs: Needs) -> bool:
@@ -112,39 +98,14 @@ def _cost(needs: Needs, slot_bytes: int) -> tuple[bool, Fraction, int, int]:
     return several, share * spans.wire_bytes, spans.slots_max * spans.wire_bytes, -slot_bytes
 
 
-def _is_usable(needs: Needs, slot_bytes: int) -> bool:
-    """Whether ring, polls and advances do with slots of this length."""
-    try:
-        posting.check_advances(needs, posting.choose(needs, slot_bytes))
-    except ConfigError:
-        return False
-    return True
-
-
 def _shortest_slot_bytes(needs: Needs) -> int:
     """Whichever slots are trimmed, what is left of one is a frame, and the NIC gets it in time."""
-    shortest = FRAME_BYTES_MIN + needs.station.keepon.trim_down_bytes
-    return max(shortest, posting.least_slot_bytes(needs))
+    return max(lengths(needs.station.keepon)[0], posting.least_slot_bytes(needs))
 
 
 def _longest_slot_bytes(needs: Needs) -> int:
     """Made longer by a trim it is a frame still."""
-    return FRAME_BYTES_MAX - (0 if needs.paper else needs.station.keepon.trim_up_bytes)
-
-
-def check_trims(needs: Needs, slot_bytes: int) -> None:
-    """Refuse slots that are no frame any more when trims have made them shorter or longer."""
-    options, longest = needs.station.keepon, _longest_slot_bytes(needs)
-    shortest = FRAME_BYTES_MIN + (0 if needs.paper else options.trim_down_bytes)
-    if not shortest <= slot_bytes <= longest:
-        raise needs.wrong(
-            "slot_bytes",
-            slot_bytes,
-            f"must be between {shortest} and {longest}, as trims make slots up to"
-            f" {options.trim_down_bytes} bytes shorter and {options.trim_up_bytes} longer, and a"
-            f" frame has {FRAME_BYTES_MIN} to {FRAME_BYTES_MAX}; choose another length, fewer"
-            ' trim_down_bytes or trim_up_bytes, or mode "paper"',
-        )
+    return lengths(needs.station.keepon)[-1]
 
 
 def check_lengths(needs: Needs, spans: Spans) -> None:
@@ -191,7 +152,7 @@ def _no_slot(needs: Needs) -> ConfigError:
             " they leave; choose a lower rate_bps of its link or more nic.prefetch_slots"
         )
     options, (key, largest) = needs.station.keepon, needs.longest_flow
-    trimmed_bytes = options.trim_down_bytes if options.trim == "any" else 0
+    trimmed_bytes = _least_whole_bytes(needs) - largest
     if _is_whole(needs) and largest + trimmed_bytes > longest:
         room, remedy = longest - trimmed_bytes, ""
         several = f"its frame_bytes_max is {options.frame_bytes_max}"
@@ -200,20 +161,21 @@ def _no_slot(needs: Needs) -> ConfigError:
         elif largest > FRAME_BYTES_MAX:
             room, several = FRAME_BYTES_MAX, "no frame of driver keepon is longer"
         else:
+            room = max(room, int(options.frame_bytes_max))
             remedy = ' or frame_bytes_max "auto"'
         return ConfigError(
             f"key `{key} = {largest}: must be at most {room}, as the longest slot of station"
             f' "{needs.name}" has {longest} bytes, trims take {trimmed_bytes}, and {several};'
             f" choose shorter frames{remedy}"
         )
-    return _no_slot_time(needs, largest + trimmed_bytes)
+    return _no_slot_time(needs)
 
 
-def _no_slot_time(needs: Needs, least_bytes: int) -> ConfigError:
+def _no_slot_time(needs: Needs) -> ConfigError:
     """The first stream with which no slot time divides all periods of its station, and what would
     fit.
     """
-    least_bytes = max(least_bytes if _is_whole(needs) else 0, _shortest_slot_bytes(needs))
+    least_bytes = _least_bytes(needs)
     longest, common_ps, before_ps = _longest_slot_bytes(needs), 0, 0
     for index, stream in needs.streams:
         before_ps, common_ps = common_ps, math.gcd(common_ps, stream.period_ns * PS_PER_NS)
@@ -244,7 +206,7 @@ def _fitting(needs: Needs, least_bytes: int, before_ps: int, stream: Stream) -> 
     options, rate_bps, longest = needs.station.keepon, needs.rate_bps, _longest_slot_bytes(needs)
     trimmed_bytes = options.trim_down_bytes if options.trim == "any" else 0
     common_ps = math.gcd(before_ps, stream.period_ns * PS_PER_NS)
-    shorter = slots.candidates(common_ps, FRAME_BYTES_MIN + trimmed_bytes, rate_bps, least_bytes)
+    shorter = slots.candidates(common_ps, _shortest_slot_bytes(needs), rate_bps, least_bytes)
     found = [f"frames of at most {shorter[-1] - trimmed_bytes} bytes"] if shorter else []
     sizes = slots.candidates(before_ps, least_bytes, rate_bps, longest)
     nearest_ns = _nearest_period_ns(stream.period_ns, sizes, byte_time_ps(rate_bps))
