@@ -305,6 +305,18 @@ def test_slots_that_an_advance_rules_out_give_way_to_shorter_ones() -> None:
     assert plan["streams"]["S0"]["frame_slots"] > 1
 
 
+def test_trims_do_not_take_the_only_slot_of_a_port_without_streams() -> None:
+    """Its table had one slot, which trims had: a load had none, to be shortened to 0 bytes."""
+    load = {"id": "bg", "talker": "b", "listener": "a", "kind": "saturate", "frame_bytes": FULL}
+    scenario = network([stream(200)], load=[load])
+    table = {"name": "b", "driver": "keepon", "keepon": {"trim": "reserved"}}
+    listens = scenario.station[0].model_validate(table)
+    both = scenario.model_copy(update={"station": [scenario.station[0], listens]})
+    port = verify(both, make_plan(both))["stations"]["b"]
+    untouched = sum(not mask for mask in port["allowed"])
+    assert untouched == 1 and port["partition_slots"] > port["partition_slots"] // 2 > untouched
+
+
 def test_a_counter_stands_still_while_a_long_frame_is_on_the_wire() -> None:
     """Three slots of 5 us: half of them is more than the 5 us that are stated of a clock."""
     keepon = {"slot_bytes": 605, "clock": "counter", "batch_slots": 1}

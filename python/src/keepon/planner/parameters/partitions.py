@@ -94,6 +94,9 @@ def _questions(
         periods = slots.partition_periods(
             [stream.period_ns * PS_PER_NS // slot_ps for stream in streams]
         )
+        # A table that repeats sooner than trims must come would have more slots for them.
+        apart = trims.gap_slots(options, slot_bytes) if options.trim == "reserved" else 1
+        periods = [period * max(1, apart // period) for period in periods]
     return [
         Question(
             streams,

@@ -157,11 +157,12 @@ def _partition(needs: Needs, choice: Choice, chosen: Chosen, headroom: Headroom)
     elif not periods:
         why = "no stream needs a slot"
     else:
-        why = (
-            "the periods' least common multiple"
-            if not waste
-            else "the divisor of it that wastes least"
-        )
+        why = "the divisor of the periods' least common multiple that wastes least"
+        if not waste:
+            times = chosen.partition_slots // math.lcm(*periods)
+            why = "the periods' least common multiple"
+            if times > 1:
+                why += f", {times} times, as one slot of so many is enough for trims"
     if periods:
         shown = chosen.verdict.answer == FEASIBLE
         by = f"shown by {chosen.verdict.method}" if shown else "left to the planner of the network"

@@ -41,6 +41,7 @@ def check(needs: Needs, spans: Spans, allowed: list[int]) -> None:
         wanted.append(("PTP", needs.scenario.sync.tc, message_bytes))
     for name, tc, frame_bytes in wanted:
         if (found := longest.get(tc, frame_bytes)) < frame_bytes:
+            shorter = f"shorten the frames to {found} bytes, " if found else ""
             raise InfeasibleError(
                 f'station "{needs.name}": {name} of class {tc} has frames of {frame_bytes} bytes,'
                 f" which take {spans.of(frame_bytes).slots} slots of {spans.slot_bytes} bytes in a"
@@ -48,6 +49,6 @@ def check(needs: Needs, spans: Spans, allowed: list[int]) -> None:
                 f" {longest_row(allowed, tc)} slots, room for frames of {found} bytes",
                 "row",
                 [stream.id for _, stream in needs.streams],
-                f"shorten the frames to {found} bytes, state longer keepon.slot_bytes, or leave the"
-                " class longer rows by fewer streams, longer periods or offset_ns side by side",
+                f"{shorter}state longer keepon.slot_bytes, or leave the class longer rows by fewer"
+                " streams, longer periods or offset_ns side by side",
             )
