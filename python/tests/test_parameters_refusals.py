@@ -332,6 +332,12 @@ def test_the_limit_named_is_that_of_the_nearest_slot_length(values: Table, words
     [
         ({}, {"slot_bytes": 1522}, "station[0].keepon.slot_bytes", "enlarge"),
         ({"frame_bytes": 1522}, {"slot_bytes": 68}, "station[0].keepon.slot_bytes", "enlarge"),
+        (
+            {"frame_bytes": 1300, "period_ns": 1_000_003},
+            {"frame_bytes_max": 0},
+            "stream[0].period_ns",
+            "frame_bytes_max",
+        ),
         ({"period_ns": 2_784_727}, {"slot_bytes": 1000}, "stream[0].period_ns", '"auto"'),
         (
             {"frame_bytes": 300},

@@ -181,8 +181,6 @@ def _no_slot_time(needs: Needs) -> ConfigError:
         before_ps, common_ps = common_ps, math.gcd(common_ps, stream.period_ns * PS_PER_NS)
         if not slots.candidates(common_ps, least_bytes, needs.rate_bps, longest):
             fitting = _fitting(needs, least_bytes, before_ps, stream)
-            if _is_whole(needs) and not needs.counted:
-                fitting.append('frame_bytes_max = "auto"')
             byte_ns = byte_time_ps(needs.rate_bps) / PS_PER_NS
             return ConfigError(
                 f'key `stream[{index}].period_ns` (stream "{stream.id}") = {stream.period_ns}: must'
@@ -197,7 +195,8 @@ def _no_slot_time(needs: Needs) -> ConfigError:
 
 
 def _fitting(needs: Needs, least_bytes: int, before_ps: int, stream: Stream) -> list[str]:
-    """Shorter frames, or another period of a stream, for which there is a slot.
+    """Shorter frames, another period of a stream, or several slots a frame, for which there is
+    a slot.
 
     Args:
         least_bytes: of a slot that holds the frames.
@@ -210,7 +209,11 @@ def _fitting(needs: Needs, least_bytes: int, before_ps: int, stream: Stream) -> 
     found = [f"frames of at most {shorter[-1] - trimmed_bytes} bytes"] if shorter else []
     sizes = slots.candidates(before_ps, least_bytes, rate_bps, longest)
     nearest_ns = _nearest_period_ns(stream.period_ns, sizes, byte_time_ps(rate_bps))
-    return [*found, f"period_ns = {nearest_ns}"] if nearest_ns else found
+    if nearest_ns:
+        found.append(f"period_ns = {nearest_ns}")
+    if shorter and not needs.counted:
+        found.append('frame_bytes_max = "auto"')
+    return found
 
 
 def _nearest_period_ns(period_ns: int, sizes: list[int], byte_ps: int) -> int | None:
