@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from keepon.errors import ConfigError
-from keepon.model import timing
+from keepon.model import loading, timing
 from keepon.model.plan import Plan
 from keepon.model.scenario import Scenario
 from keepon.model.spans import Spans, planned_spans
@@ -303,6 +303,47 @@ def test_slots_that_an_advance_rules_out_give_way_to_shorter_ones() -> None:
     late = stream(1200, 10_000_000, advance_ns=250_000)
     plan = keeps(network([late], {}, MBIT_100, duration_s=0.2))
     assert plan["streams"]["S0"]["frame_slots"] > 1
+
+
+def talkers(deadline_ns: int, keepon: str = "") -> Scenario:
+    """Six of 700 bytes each 40 us, which leave a bridge on one link."""
+    rows = [
+        f"""[[station]]
+name = "{name}"
+driver = "keepon"
+{keepon}
+[[link]]
+ends = ["{name}", "sw"]
+[[stream]]
+id = "{name}"
+talker = "{name}"
+listeners = ["z"]
+period_ns = 40_000
+frame_bytes = 700
+advance_ns = 400_000
+deadline_ns = {deadline_ns}
+"""
+        for name in "abcdef"
+    ]
+    head = 'schema = "keepon.scenario/1"\nname = "six"\nduration_s = 0.01\nwarmup_s = 0.0\n'
+    tail = '[[station]]\nname = "z"\n[[bridge]]\nname = "sw"\n[[link]]\nends = ["sw", "z"]\n'
+    return loading.parse(head + "".join(rows) + tail, "six.toml")
+
+
+@pytest.mark.parametrize("deadline_ns", [100_000, 8_000])
+def test_slots_that_the_network_rules_out_give_way_to_shorter_ones(deadline_ns: int) -> None:
+    """Padded to 980 bytes, of the shortest slot that holds them, they need 120 % of the link; on a
+    grid of 4 us they still have no room, on one of 2 us they have.
+    """
+    with pytest.raises(ConfigError, match="need 120 % of it"):
+        make_plan(talkers(deadline_ns, "keepon = { slot_bytes = 980 }"))
+    scenario = talkers(deadline_ns)
+    plan = verify(scenario, make_plan(scenario))
+    assert plan["verified"]
+    _, result = ran(scenario, plan)
+    for name, flow in result["streams"].items():
+        assert plan["streams"][name]["frame_slots"] > 1 and not flow["missing"]
+        assert flow["delay_ns"]["max"] <= plan["streams"][name]["bounds"]["delay_ns"] <= deadline_ns
 
 
 def test_trims_do_not_take_the_only_slot_of_a_port_without_streams() -> None:

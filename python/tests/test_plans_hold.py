@@ -135,7 +135,9 @@ def test_200_byte_slots_are_planned_in_paper_mode_only() -> None:
 
 
 def test_an_unreachable_deadline_is_infeasible_and_says_what_would_help() -> None:
-    scenario = small(**{"frame_bytes = 200": "frame_bytes = 200\ndeadline_ns = 3_900"})
+    whole = {'driver = "under-test"': 'driver = "under-test"\nkeepon = { slot_bytes = 230 }'}
+    deadline = {"frame_bytes = 200": "frame_bytes = 200\ndeadline_ns = 3_900"}
+    scenario = small(**deadline, **whole)
     plan = make_plan(scenario)
     assert plan["status"] == "infeasible"
     assert plan["why"]["constraint"] == "deadline"

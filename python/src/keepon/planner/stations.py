@@ -10,7 +10,7 @@ plan.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from keepon.errors import ConfigError
@@ -130,6 +130,14 @@ class StationPlan:
     def longest_on_wire(self, frame_bytes: int) -> int:
         """Longest on the wire of all frames up to this length."""
         return frame_bytes if self.spans is None else self.spans.longest_on_wire(frame_bytes)
+
+    def sizes_left(self) -> tuple[int, ...]:
+        """Slot lengths to try after this one: shorter, with shorter frames or a finer grid."""
+        sizes = () if self.chosen is None else self.chosen.sizes
+        if self.slot_bytes not in sizes:
+            return ()
+        later = sizes[sizes.index(self.slot_bytes) + 1 :]
+        return tuple(size for size in later if size < self.slot_bytes)
 
     def taken_ps(self, stream: Stream) -> int:
         """For how long a frame has the wire of its talker: its slots, or itself with preamble and
@@ -263,6 +271,7 @@ def choose(
     port: Port,
     topology: Topology,
     master: StationPlan | None = None,
+    sizes_tried: tuple[int, ...] = (),
 ) -> StationPlan:
     """Parameters of a port of a talker.
 
@@ -271,6 +280,7 @@ def choose(
         topology: of the scenario.
         master: the grandmaster, if that is another station; with slots, its stamps are as coarse as
             its reading.
+        sizes_tried: slot lengths to try instead of all.
 
     Raises:
         ConfigError: no slot time fits the periods, explicit values contradict each other, polls
@@ -283,7 +293,7 @@ def choose(
     master_ns = None
     if master is not None and master.needs is not None and master.choice is not None:
         master_ns = posting.granularity_ns(master.needs, master.choice)
-    needs = _needs(scenario, station, port, topology, master_ns)
+    needs = replace(_needs(scenario, station, port, topology, master_ns), sizes=sizes_tried)
     _check_crystals(needs)
     found = [wrong_length(scenario, needs.index)]
     found += [misfit(scenario, index) for index, _ in needs.streams]

@@ -36,6 +36,14 @@ class Proof:
     least_ns: int | None = None
 
 
+class CapacityError(ConfigError):
+    """Streams that need more of a link than there is."""
+
+    def __init__(self, message: str, streams: list[str]) -> None:
+        super().__init__(message)
+        self.streams = streams
+
+
 def refuse(ground: Ground, limits: Limits | None = None) -> None:
     """Refuse what a key asks for that cannot be.
 
@@ -131,12 +139,13 @@ def _refuse_capacity(ground: Ground) -> None:
             continue
         _, flow = max(shares, key=lambda entry: entry[0])
         total = sum(share for share, _ in shares)
-        raise ground.wrong(
+        wrong = ground.wrong(
             flow.stream, "period_ns", str(flow.stream.period_ns),
             f'must leave the link "{here}" to "{there}" ({rate_bps} bit/s) room for its '
             f"{len(flows)} streams, which need {100 * total:.0f} % of it; lengthen periods, "
             "shorten frames or raise the link's rate_bps",
         )  # fmt: skip
+        raise CapacityError(str(wrong), [flow.stream.id for flow in flows])
 
 
 def _own_ps(flow: Flow, here: str, rate_bps: int) -> int:

@@ -62,6 +62,7 @@ class Ground:
         limits: Limits | None = None,
         fixed: Mapping[str, KeeponOptions] | None = None,
         chosen: Mapping[str, StationPlan] | None = None,
+        sizes: Mapping[str, tuple[int, ...]] | None = None,
     ) -> None:
         """Prepare a scenario.
 
@@ -70,6 +71,7 @@ class Ground:
             limits: of the time it may take.
             fixed: what single ports of a station have of their own, by name.
             chosen: what ports have, by name, if that is known.
+            sizes: slot lengths that single ports try instead of all, by name.
 
         Raises:
             TimeUpError: the limits were reached before all was prepared.
@@ -86,7 +88,7 @@ class Ground:
             for bridge in scenario.bridge
             for peer, entry in (bridge.gates.items() if isinstance(bridge.gates, dict) else ())
         }
-        chosen = chosen or self._chosen(limits, fixed or {})
+        chosen = chosen or self._chosen(limits, fixed or {}, sizes or {})
         self.stations |= {name: chosen[name] for name in self.topology.ports}
         self._owned = {name: self._listed_slots(station) for name, station in self.stations.items()}
         self.lengths = Lengths(scenario)
@@ -113,7 +115,10 @@ class Ground:
                 self._windows[flow.number] = windows
         self._check_blocking()
 
-    def _chosen(self, limits: Limits, fixed: Mapping[str, KeeponOptions]) -> dict[str, StationPlan]:
+    def _chosen(
+        self, limits: Limits, fixed: Mapping[str, KeeponOptions],
+        sizes: Mapping[str, tuple[int, ...]],
+    ) -> dict[str, StationPlan]:  # fmt: skip
         """What ports have. The grandmaster first: how coarse its stamps are decides what is left to
         who follows it.
         """
@@ -130,8 +135,9 @@ class Ground:
                 own = fixed.get(port.name)
                 given = scenario if own is None else _with_options(scenario, station, own)
                 chosen[port.name] = stations.choose(
-                    given, given.station_named(station.name), port, self.topology, master
-                )
+                    given, given.station_named(station.name), port, self.topology, master,
+                    sizes.get(port.name, ()),
+                )  # fmt: skip
         return chosen
 
     def with_room(self, limits: Limits) -> Ground | None:

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from contextlib import suppress
 
 from keepon.errors import ConfigError, InfeasibleError
 from keepon.model.plan import Draft, Plan, Status, empty
-from keepon.model.scenario import Scenario
+from keepon.model.scenario import KeeponOptions, Scenario
 from keepon.planner.network import bounds, documents, explain, keeping
 from keepon.planner.network.flows import Placement
 from keepon.planner.network.ground import Ground
@@ -57,52 +58,109 @@ def without_time(scenario: Scenario, at: str, placed: bool) -> Draft:
 
 
 def _planned(scenario: Scenario, limits: Limits, keep: Plan | None) -> Draft:
-    """With room for best effort's frames of MTU 1500, or without if first fit has no such plan."""
+    """With the first slot lengths that the network does not rule out, or why the first of all have
+    no plan.
+
+    Raises:
+        ConfigError: the scenario asks for something contradictory or not supported.
+    """
     started_s = limits.clock()
+    own = None if keep is None else keeping.slots_of_ports(scenario, keep)
+    given = scenario if keep is None else keeping.with_its_slots(scenario, keep)
+    trying: Ground | None
     try:
-        if keep is None:
-            ground = Ground(scenario, limits)
-        else:
-            own = keeping.slots_of_ports(scenario, keep)
-            ground = Ground(keeping.with_its_slots(scenario, keep), limits, own)
+        trying = Ground(given, limits, own)
     except InfeasibleError as error:
         return _no_station(scenario, error, limits)
-    bounds.refuse(ground, limits)
     gated = any(bridge.gates != "none" for bridge in scenario.bridge)
     kept_back_s = (limits.clock() - started_s) * (KEPT_BACK_GATED if gated else KEPT_BACK)
+    first: Outcome | bounds.CapacityError | None = None
+    sizes: dict[str, tuple[int, ...]] = {}
+    while trying is not None:
+        found, document = _tried(trying, limits, kept_back_s, keep)
+        if document is not None:
+            return document
+        first = first or found
+        trying = None if limits.over() else _with_shorter(trying, limits, own, found, sizes)
+    assert first is not None
+    if isinstance(first, bounds.CapacityError):
+        raise first
+    return _written(first, limits, _kept(first.ground, keep))
+
+
+def _tried(
+    ground: Ground, limits: Limits, kept_back_s: float, keep: Plan | None
+) -> tuple[Outcome | bounds.CapacityError, Draft | None]:
+    """With room for best effort's frames of MTU 1500, or without if first fit has no such plan;
+    what is decided, and the plan if there is one or Ctrl-C ended the search.
+    """
+    try:
+        bounds.refuse(ground, limits)
+    except bounds.CapacityError as error:
+        return error, None
     with suppress(ConfigError, InfeasibleError):  # what is kept, or a window, has no such room
         if (wide := ground.with_room(limits)) is not None:
             most = _without(limits.share(WIDE_SHARE), kept_back_s)
-            document = _decided(wide, most, limits, keep, once=True)
+            outcome, document = _decided(wide, most, limits, keep, once=True)
             if document is not None:
-                return document
-    document = _decided(ground, _without(limits, kept_back_s), limits, keep, once=False)
-    assert document is not None
-    return document
+                return outcome, document
+    return _decided(ground, _without(limits, kept_back_s), limits, keep, once=False)
 
 
 def _decided(
     ground: Ground, most: Limits, limits: Limits, keep: Plan | None, once: bool
-) -> Draft | None:
-    """The plan, or why there is none.
+) -> tuple[Outcome, Draft | None]:
+    """What is decided, and the plan if there is one or Ctrl-C ended the search.
 
     Args:
         ground: the scenario, not refused.
         most, limits: of the search, and of all.
         keep: an earlier plan whose streams must not move.
-        once: None instead, where first fit has no plan.
+        once: whether it is given up where first fit has no plan, or that one no gate lists.
     """
-    kept = {} if keep is None else keeping.kept(ground, keep)
+    kept = _kept(ground, keep)
     outcome = decide(ground, most, kept, once)
-    once = once and (outcome.proof is None or outcome.proof.constraint != INTERRUPTED)
-    if once and outcome.status != "feasible":
-        return None
+    interrupted = outcome.proof is not None and outcome.proof.constraint == INTERRUPTED
+    if outcome.status != "feasible" and not interrupted:
+        return outcome, None
     document = _written(outcome, limits, kept)
-    if once and document["status"] != "feasible":
-        return None
+    if once and not interrupted and document["status"] != "feasible":
+        return outcome, None
     if keep is not None and document["status"] == "feasible":
         document["kept"] = [ground.scenario.stream[number].id for number in sorted(kept)]
-    return document
+    return outcome, document
+
+
+def _kept(ground: Ground, keep: Plan | None) -> dict[int, list[Placement]]:
+    return {} if keep is None else keeping.kept(ground, keep)
+
+
+def _with_shorter(
+    ground: Ground,
+    limits: Limits,
+    own: Mapping[str, KeeponOptions] | None,
+    found: Outcome | bounds.CapacityError,
+    sizes: dict[str, tuple[int, ...]],
+) -> Ground | None:
+    """The same with the next shorter slots for talkers of the streams that the network has no plan
+    for; None: there are none.
+
+    Args:
+        ground, limits, own: what was tried, and what single ports have of their own.
+        found: why it has no plan.
+        sizes: what each port has left to try; changed.
+    """
+    if isinstance(found, bounds.CapacityError):
+        streams = found.streams
+    else:
+        streams = found.proof.streams if found.proof and found.status == "infeasible" else []
+    ports = {flow.station.name: flow.station for flow in ground.flows if flow.stream.id in streams}
+    fewer = {name: left for name, port in ports.items() if (left := port.sizes_left())}
+    sizes.update(fewer)
+    try:
+        return Ground(ground.scenario, limits, own, sizes=sizes) if fewer else None
+    except (ConfigError, InfeasibleError):
+        return None
 
 
 def _without(limits: Limits, kept_back_s: float) -> Limits:

@@ -40,6 +40,7 @@ class Needs:
         room_ns: half of the granularity that this station's reading of its clock may have; None:
             any.
         beside_bytes: longest frame to leave room for beside those that the port sends itself.
+        sizes: slot lengths to try, in order; empty: all that there can be.
     """
 
     scenario: Scenario
@@ -57,6 +58,7 @@ class Needs:
     room_ns: Fraction | None = None
     counted: bool = False
     beside_bytes: int = 0
+    sizes: tuple[int, ...] = ()
 
     @cached_property
     def nic(self) -> Nic:

@@ -55,6 +55,8 @@ def candidates(needs: Needs) -> list[int]:
     options = needs.station.keepon
     if options.slot_bytes != "auto":
         return [int(options.slot_bytes)]
+    if needs.sizes:
+        return [*needs.sizes]
     _, largest = needs.longest_flow
     if needs.paper:
         return [max(largest, posting.least_slot_bytes(needs))]
