@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 import time
 
@@ -10,7 +11,7 @@ import pytest
 from keepon.errors import ConfigError, InfeasibleError
 from keepon.model.scenario import Scenario
 from keepon.planner import plan as make_plan
-from keepon.planner.parameters import posting
+from keepon.planner.parameters import asks, partitions, posting
 from keepon.planner.verify import verify
 from keepon.targets.sim import runner
 from station_cases import GIGABIT, Table, chosen, needs_of, network, verdicts_of
@@ -371,3 +372,29 @@ def test_a_station_that_only_listens_takes_the_first_slot_that_serves() -> None:
     plan = make_plan(scenario.model_copy(update={"station": stations}))
     assert plan["stations"]["b"]["frame_bytes_max"] == 1518
     assert time.process_time() - started_s < 5
+
+
+def test_limits_and_remedies_are_looked_for_only_where_they_are_shown(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A plan of four streams took 25 s, a remedy of each change that was tried included."""
+    asked: list[str] = []
+
+    def count(of: object, name: str) -> None:
+        found = getattr(of, name)
+        monkeypatch.setattr(of, name, lambda *some: (asked.append(name), found(*some))[1])
+
+    count(partitions, "_nearest_change")
+    count(asks, "most")
+    # Slots of 2 us: with any of these periods changed two are coprime still.
+    streams = [{"period_ns": 2_000 * slots, "frame_bytes": 64} for slots in (3, 5, 7, 11)]
+    plan = make_plan(network(streams, {"slot_bytes": 230}))
+    assert plan["status"] == "infeasible" and asked == ["_nearest_change"]
+    long = {"frame_bytes": 1300, "period_ns": 1_000_000, "advance_ns": 600_000}
+    fragments = {"nic": {"fragments_max": 128}}
+    plan = make_plan(network([long], {"ring_slots": 24}, station=fragments))
+    assert plan["status"] == "feasible" and asked == ["_nearest_change"]
+    with pytest.raises(ConfigError) as refused:
+        make_plan(network([long], {"slot_bytes": 80, "ring_slots": 64}))
+    assert asked == ["_nearest_change", "most"]
+    assert str(pickle.loads(pickle.dumps(refused.value))) == str(refused.value)

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 
 EXIT_MET = 0
@@ -91,12 +93,22 @@ class InfeasibleError(KeeponError):
     exit_code = EXIT_MISSED
 
     def __init__(
-        self, message: str, constraint: str, streams: list[str], nearest_change: str
+        self,
+        message: str,
+        constraint: str,
+        streams: list[str],
+        nearest_change: str | Callable[[], str],
     ) -> None:
         super().__init__(message)
         self.constraint = constraint
         self.streams = streams
-        self.nearest_change = nearest_change
+        self._nearest_change = nearest_change
+
+    @cached_property
+    def nearest_change(self) -> str:
+        """What would help; if that has to be looked for, only where it is asked for."""
+        found = self._nearest_change
+        return found if isinstance(found, str) else found()
 
 
 class PlanRejectedError(KeeponError):

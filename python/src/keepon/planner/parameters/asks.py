@@ -6,6 +6,7 @@ comes nearest is shown: what it asks for helps, and less does not.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import cached_property
 
 from keepon.errors import ConfigError
 
@@ -20,10 +21,29 @@ class AskError(ConfigError):
     what is in the same order.
     """
 
-    def __init__(self, message: str, check: int = 0, short: int = 0) -> None:
-        super().__init__(message)
+    def __init__(
+        self,
+        message: str | Callable[[int], str],
+        check: int = 0,
+        short: int | Callable[[], int] = 0,
+    ) -> None:
+        """Of a limit that takes long to find the message is made of `short`, when it is shown."""
+        super().__init__()
         self.check = check
-        self.short = short
+        self._message = message
+        self._short = short
+
+    @cached_property
+    def short(self) -> int:
+        """How far the value is from one that would do."""
+        return self._short if isinstance(self._short, int) else self._short()
+
+    def __str__(self) -> str:
+        return self._message if isinstance(self._message, str) else self._message(self.short)
+
+    def __reduce__(self) -> tuple[type[ConfigError], tuple[str]]:
+        """To another process goes what it says."""
+        return ConfigError, (str(self),)
 
 
 def nearest(refusals: Iterable[AskError]) -> AskError:
@@ -31,7 +51,9 @@ def nearest(refusals: Iterable[AskError]) -> AskError:
 
     With what it asks for its slot length comes further than all others.
     """
-    return min(refusals, key=lambda error: (-error.check, error.short))
+    found = list(refusals)
+    last = max(error.check for error in found)
+    return min((error for error in found if error.check == last), key=lambda error: error.short)
 
 
 def most(low: int, high: int, does: Callable[[int], bool]) -> int:

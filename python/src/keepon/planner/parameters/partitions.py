@@ -12,6 +12,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from keepon.errors import ConfigError, InfeasibleError
 from keepon.model.scenario import Stream
@@ -223,7 +224,7 @@ def _infeasible(needs: Needs, question: Question, slot_bytes: int, count: int) -
         f"{', '.join(streams)}{pairs}",
         "partition",
         list(streams),
-        _nearest_change(needs, plain, streams),
+        partial(_nearest_change, needs, plain, streams),
     )
 
 

@@ -79,13 +79,13 @@ def none_left(needs: Needs, choice: Choice, other: Callable[[Needs], Choice]) ->
         cut = needs.up_to(frame_bytes)
         return has_room(cut, other(cut))
 
-    most = asks.most(spans.single_bytes, value, does)
-    taken = f"{spans.slots_max} slots" if spans.slots_max else "no number of slots"
-    return AskError(
-        f"key `{key} = {value}: must be at most {most}, as such a frame takes {taken} of"
-        f" {spans.slot_bytes} bytes, of {SLOTS_MAX} at most, and a ring of {choice.ring_slots},"
-        f" what is posted of it, trims and a NIC that fetches a frame in {needs.nic.fetch_ns} ns"
-        " leave no room for it; shorten it, or choose a longer slot",
-        asks.ROOM,
-        -most,
-    )
+    def told(short: int) -> str:
+        taken = f"{spans.slots_max} slots" if spans.slots_max else "no number of slots"
+        return (
+            f"key `{key} = {value}: must be at most {-short}, as such a frame takes {taken} of"
+            f" {spans.slot_bytes} bytes, of {SLOTS_MAX} at most, and a ring of"
+            f" {choice.ring_slots}, what is posted of it, trims and a NIC that fetches a frame in"
+            f" {needs.nic.fetch_ns} ns leave no room for it; shorten it, or choose a longer slot"
+        )
+
+    return AskError(told, asks.ROOM, lambda: -asks.most(spans.single_bytes, value, does))
