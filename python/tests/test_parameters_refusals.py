@@ -287,6 +287,15 @@ AUTO: list[tuple[Table, str]] = [
         {"streams": [{"frame_bytes": 460, "advance_ns": 30_000}], "rate_bps": 100_000_000},
         "at least",
     ),
+    (
+        {
+            "streams": [{"frame_bytes": 460, "advance_ns": 30_000}],
+            "keepon": {"poll_overhead_ns": 10_000},
+            "rate_bps": 100_000_000,
+        },
+        "at least",
+    ),
+    ({"streams": [{}], "keepon": {"poll_overhead_ns": 1_000_000}}, "between 0 and"),
     ({"streams": [{"period_ns": 125_000, "advance_ns": 50_000_000}]}, "between"),
     (
         {"streams": [{"advance_ns": 900_000}], "keepon": {"prebuffer_frames": 0, "ring_slots": 64}},
@@ -311,7 +320,7 @@ def test_the_limit_named_is_that_of_the_nearest_slot_length(values: Table, words
     rate_bps = values.get("rate_bps", GIGABIT)
 
     def told(key: str = "", value: int = 0) -> str:
-        stated = key in ("prebuffer_frames", "frame_bytes_max")
+        stated = key in ("prebuffer_frames", "frame_bytes_max", "poll_overhead_ns")
         options = {**keepon, key: value} if stated else keepon
         rows = [row if stated or not key else {**row, key: value} for row in values["streams"]]
         try:
@@ -325,7 +334,7 @@ def test_the_limit_named_is_that_of_the_nearest_slot_length(values: Table, words
     assert found, first
     subject, key, limit = found[1], found[2], int(found[3])
     assert not told(key, limit).startswith(subject)
-    assert told(key, limit + (1 if words == "at most" else -1)).startswith(subject)
+    assert told(key, limit + (-1 if words in ("at least", "between") else 1)).startswith(subject)
 
 
 @pytest.mark.parametrize(

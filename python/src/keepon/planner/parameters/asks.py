@@ -10,7 +10,7 @@ from functools import cached_property
 
 from keepon.errors import ConfigError
 
-BATCH, OVERHEAD, FETCH, ROOM, POLLS, TIMER, STREAMS = range(7)
+BATCH, DEPTH, OVERHEAD, FETCH, ROOM, POLLS, TIMER, STREAMS = range(8)
 """What is checked of a slot length, in order; then stream by stream, then what they need together.
 """
 TOGETHER = 1 << 30

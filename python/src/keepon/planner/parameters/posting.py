@@ -120,7 +120,10 @@ def _limits(needs: Needs, choices: list[Choice]) -> list[tuple[str, Callable[[Ch
     if needs.scenario.sync.grandmaster == needs.station.name:
         accuracy = "Eq. 4 would exceed the clock error stated for stations that follow this one"
     return [
-        ("polls could not sustain more", lambda choice: is_sustained(needs, choice)),
+        (
+            "polls could not sustain more",
+            lambda choice: _sleeps(choice.posting) and is_sustained(needs, choice),
+        ),
         (f"more would not be within the advance of {advance_ns} ns", in_time),
         (accuracy, accurate),
     ]
@@ -145,6 +148,11 @@ def is_accurate(needs: Needs, choice: Choice) -> bool:
 def granularity_ns(needs: Needs, choice: Choice) -> Fraction:
     """What a reading of the station's clock leaves open."""
     return synchronisation.granularity_ns(needs.station.keepon.clock, choice.posting, needs.nic)
+
+
+def _sleeps(posting: Posting) -> bool:
+    """Is a batch on the wire for longer than what is kept free of an interval?"""
+    return 1000 * posting.poll_overhead_ns < posting.batch_slots * posting.slot_ps
 
 
 def is_sustained(needs: Needs, choice: Choice) -> bool:
@@ -180,7 +188,7 @@ def _auto_batch(needs: Needs, slot_bytes: int) -> Choice:
             else f"half of a ring of {ring_slots}"
         )
         return dataclasses.replace(best, limited_by=failed[0] if failed else most_told)
-    return choices[-1]
+    return next((choice for choice in reversed(choices) if _sleeps(choice.posting)), choices[0])
 
 
 def _posted(needs: Needs, slot_bytes: int) -> Choice:
@@ -213,10 +221,10 @@ def choose(needs: Needs, slot_bytes: int) -> Choice:
             value,
             f"must be between {low} and {high} (batch_slots = {posting.batch_slots}, ring_slots = "
             f'{choice.ring_slots}); change one of them or set it to "auto"',
-            asks.BATCH,
+            asks.BATCH if key == "batch_slots" else asks.DEPTH,
             value - high if value > high else low - value,
         )
-    if 1000 * posting.poll_overhead_ns >= posting.batch_slots * posting.slot_ps:
+    if not _sleeps(posting):
         most_ns = (posting.batch_slots * posting.slot_ps - 1) // 1000
         raise needs.wrong(
             "poll_overhead_ns",
