@@ -181,6 +181,7 @@ static void native_reset(struct net_device *dev, struct keepon_native *native)
 	ring->recorded_seq = 0;
 	ring->rx_seq = 0;
 	ring->cut_frames = 0;
+	ring->store_count = 0;
 	ring->model = model;
 	if (nic->port.removed)
 		ring_nic_remove(model, hwsim_local_now_ps(nic->port.tb));

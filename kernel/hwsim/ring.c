@@ -8,15 +8,6 @@
 #include "record.h"
 
 /*
- * Slots of differing lengths cost the CPU something each, and it is the one that must feed the
- * ring: few at a time.
- */
-enum { RECORD_BEHIND_SLOTS = 64 };
-
-/* in the shadow: no length */
-enum { AS_WRITTEN = 0 };
-
-/*
  * hwsim_ring_add_counters() - what a life of the ring adds; frames and torn ones are counted on the
  * wire, placeholders by the caller
  */
@@ -65,6 +56,7 @@ bool hwsim_ring_runs(const struct hwsim_nic *nic)
 /** hwsim_ring_advance() - port locked, the ring runs */
 void hwsim_ring_advance(struct hwsim_nic *nic, u64 local_ps)
 {
+	hwsim_ring_take_stores(nic);
 	ring_nic_advance(nic->ring->model, local_ps);
 }
 
@@ -73,6 +65,7 @@ u64 hwsim_ring_next(struct hwsim_nic *nic)
 {
 	u64 when_ps;
 
+	hwsim_ring_take_stores(nic);
 	if (!ring_nic_next_frame(nic->ring->model, &when_ps))
 		return HWSIM_NEVER_PS;
 	return when_ps;
@@ -151,7 +144,7 @@ u64 hwsim_ring_placeholders(struct hwsim_nic *nic, u64 local_ps)
 		return 0;
 	if (!ring->model)
 		return ring->gone.placeholders;
-	ring_nic_advance(ring->model, hwsim_local_now_ps(nic->port.tb));
+	hwsim_ring_advance(nic, hwsim_local_now_ps(nic->port.tb));
 	left = hwsim_ring_left(ring, local_ps);
 	good_ahead = ring->cut_frames;
 	list_for_each_entry_reverse(frame, &nic->port.air, list)
@@ -253,7 +246,7 @@ static u64 left_until_now(struct hwsim_nic *nic)
 	struct hwsim_frame *frame;
 	u64 end_seq;
 
-	ring_nic_advance(ring->model, local_ps);
+	hwsim_ring_advance(nic, local_ps);
 	end_seq = hwsim_ring_left(ring, local_ps);
 	frame = list_first_entry_or_null(&nic->port.air, struct hwsim_frame, list);
 	return frame && frame->life == ring->life ? min(end_seq, frame->seq) : end_seq;
@@ -289,9 +282,9 @@ void hwsim_ring_record_from_now(struct hwsim_nic *nic)
 		ring->recorded_seq = max(ring->recorded_seq, left_until_now(nic));
 }
 
-/* ---- struct kpn_nic_ops ---- */
+/* ---- calls from the driver ---- */
 
-/** hwsim_ring_enter() - lock the port; the model if it runs, and the NIC's time */
+/** hwsim_ring_enter() - lock the port; the model if it runs, with all stores, and the NIC's time */
 struct hwsim_visit hwsim_ring_enter(struct hwsim_nic *nic) __acquires(&nic->port.lock)
 {
 	struct hwsim_visit visit = { 0 };
@@ -299,6 +292,8 @@ struct hwsim_visit hwsim_ring_enter(struct hwsim_nic *nic) __acquires(&nic->port
 	raw_spin_lock_irqsave(&nic->port.lock, visit.flags);
 	visit.local_ps = hwsim_local_now_ps(nic->port.tb);
 	visit.model = hwsim_ring_runs(nic) ? nic->ring->model : NULL;
+	if (visit.model)
+		hwsim_ring_take_stores(nic);
 	return visit;
 }
 
@@ -313,206 +308,3 @@ void hwsim_ring_leave(struct hwsim_nic *nic, const struct hwsim_visit *visit, bo
 		hwsim_port_kick_soon(&nic->port);
 	raw_spin_unlock_irqrestore(&nic->port.lock, visit->flags);
 }
-
-/* A counter of 54 MHz steps every 18.5 ns. */
-static u64 op_cpu_ns(void *context)
-{
-	const struct hwsim_nic *nic = context;
-	u64 ns = ktime_get_raw_ns();
-
-	return nic->params.cpu_ticks_coarse ? div_u64(ns * 2, 37) * 37 / 2 : ns;
-}
-
-/** hwsim_draw() - a number in [min, max] that @value determines; max - min below 2^32 */
-u64 hwsim_draw(u64 value, u64 min, u64 max)
-{
-	value = (value ^ value >> 30) * 0xbf58476d1ce4e5b9ull;
-	value = (value ^ value >> 27) * 0x94d049bb133111ebull;
-	return min + ((value >> 32) * (max - min + 1) >> 32);
-}
-
-/*
- * hwsim_read_begin() - a register is sampled somewhere within the bus transaction, and the CPU
- * waits for all of it
- * @nic: whose register it is
- * @value: fresh for each read
- *
- * What the model costs the CPU is no part of that: the sample is worked out in advance, with the
- * port locked until its moment has come.
- */
-struct hwsim_read hwsim_read_begin(const struct hwsim_nic *nic, u64 value)
-{
-	u64 now_ps = hwsim_true_ps();
-	u64 draw_ns =
-		nic->params.index_read_ns ? hwsim_draw(value, 0, nic->params.index_read_ns) : 0;
-
-	return (struct hwsim_read){ now_ps + draw_ns * 1000,
-				    now_ps + nic->params.index_read_ns * 1000ull };
-}
-
-/** hwsim_wait_until() - the CPU does nothing until @true_ps */
-void hwsim_wait_until(u64 true_ps)
-{
-	while (hwsim_true_ps() < true_ps)
-		cpu_relax();
-}
-
-/* The CPU's clock is read with the instruction stream in order, so before and after the sample. */
-static u32 op_read_index(void *context)
-{
-	struct hwsim_nic *nic = context;
-	struct hwsim_read read;
-	unsigned long flags;
-	u64 index = 0;
-
-	raw_spin_lock_irqsave(&nic->port.lock, flags);
-	read = hwsim_read_begin(nic, nic->params.seed + ++nic->ring->draws);
-	if (hwsim_ring_runs(nic))
-		index = ring_nic_index(nic->ring->model,
-				       hwsim_local_ps(nic->port.tb, read.sample_ps));
-	index = nic->port.removed ? KPN_INDEX_GONE : index % HWSIM_INDEX_MODULUS;
-	hwsim_wait_until(read.sample_ps);
-	if (!list_empty(&nic->port.air))
-		hwsim_port_kick(&nic->port);
-	raw_spin_unlock_irqrestore(&nic->port.lock, flags);
-	hwsim_wait_until(read.until_ps);
-	return (u32)index;
-}
-
-static void *op_buffer(void *context, u32 desc_idx)
-{
-	struct hwsim_nic *nic = context;
-	struct hwsim_visit visit = hwsim_ring_enter(nic);
-
-	if (visit.model)
-		ring_nic_buffer(visit.model, desc_idx, visit.local_ps);
-	hwsim_ring_leave(nic, &visit, false);
-	return nic->ring->buffers + desc_idx * nic->ring->params.buffer_stride;
-}
-
-static void op_commit(void *context, u32 desc_idx, u32 frame_bytes, u32 data_bytes,
-		      u32 written_bytes)
-{
-	struct hwsim_nic *nic = context;
-	struct hwsim_visit visit = hwsim_ring_enter(nic);
-
-	if (visit.model) {
-		nic->ring->shadow[desc_idx] = (u16)frame_bytes;
-		ring_nic_commit(visit.model, desc_idx, frame_bytes, data_bytes, written_bytes,
-				visit.local_ps);
-	}
-	hwsim_ring_leave(nic, &visit, true);
-	smp_mb(); /* the caller's next reading of the clock is later than the store */
-}
-
-/* The NIC fetches between any two stores. */
-static void op_commit_fragments(void *context, u32 first_idx, const struct kpn_span *span,
-				u32 data_bytes)
-{
-	struct hwsim_nic *nic = context;
-	u32 idx = first_idx;
-	u32 i;
-
-	for (i = 0; i <= span->fragments; i++) {
-		struct hwsim_visit visit = hwsim_ring_enter(nic);
-		u32 from;
-
-		if (visit.model && i < span->fragments) {
-			nic->ring->shadow[idx] = AS_WRITTEN;
-			ring_nic_commit_fragment(visit.model, idx,
-						 kpn_span_fragment(span, i, &from),
-						 i + 1 == span->fragments, visit.local_ps);
-			idx = (idx + 1) % nic->ring->params.ring_slots;
-		} else if (visit.model) {
-			ring_nic_seal(visit.model, first_idx, span->fragments, visit.local_ps);
-		}
-		hwsim_ring_leave(nic, &visit, true);
-	}
-	smp_mb(); /* as in op_commit() */
-}
-
-static void op_retire(void *context, u32 desc_idx, u32 frame_bytes, u32 data_bytes)
-{
-	struct hwsim_nic *nic = context;
-	struct hwsim_visit visit = hwsim_ring_enter(nic);
-
-	if (visit.model) {
-		nic->ring->shadow[desc_idx] = (u16)frame_bytes;
-		ring_nic_retire(visit.model, desc_idx, frame_bytes, data_bytes, visit.local_ps);
-	}
-	hwsim_ring_leave(nic, &visit, false);
-	smp_mb(); /* as in op_commit() */
-}
-
-static void op_set_length(void *context, u32 desc_idx, u32 frame_bytes)
-{
-	struct hwsim_nic *nic = context;
-	struct hwsim_visit visit = hwsim_ring_enter(nic);
-
-	if (visit.model) {
-		nic->ring->shadow[desc_idx] = (u16)frame_bytes;
-		ring_nic_set_length(visit.model, desc_idx, frame_bytes, visit.local_ps);
-	}
-	hwsim_ring_leave(nic, &visit, false);
-}
-
-/*
- * What a NIC that overwrites lengths has left of a descriptor is described again, from the copy; but
- * not a fragment, which is newer than that and would lose the FCS over all of them.
- */
-static void describe_again(struct hwsim_ring *ring, u32 first_idx, u32 count, u64 local_ps)
-{
-	u32 idx = first_idx;
-
-	for (; count; count--) {
-		if (ring->shadow[idx] != AS_WRITTEN)
-			ring_nic_set_length(ring->model, idx, ring->shadow[idx], local_ps);
-		if (++idx == ring->params.ring_slots)
-			idx = 0;
-	}
-}
-
-static void op_rearm(void *context, u32 first_idx, u32 count)
-{
-	struct hwsim_nic *nic = context;
-	struct hwsim_visit visit = hwsim_ring_enter(nic);
-
-	if (visit.model) {
-		if (nic->params.clobbers && nic->params.rearm_shadow)
-			describe_again(nic->ring, first_idx, count, visit.local_ps);
-		ring_nic_rearm(visit.model, first_idx, count, visit.local_ps);
-	}
-	hwsim_ring_leave(nic, &visit, false);
-}
-
-static void op_doorbell(void *context, u32 tail_idx, u64 tail_seq)
-{
-	struct hwsim_nic *nic = context;
-	struct hwsim_visit visit = hwsim_ring_enter(nic);
-
-	if (visit.model) {
-		ring_nic_doorbell(visit.model, tail_seq, visit.local_ps);
-		if (nic->port.record &&
-		    ring_nic_latched(visit.model) - nic->ring->recorded_seq > RECORD_BEHIND_SLOTS)
-			hwsim_ring_record_now(nic);
-	}
-	hwsim_ring_leave(nic, &visit, true);
-}
-
-static void op_halt(void *context)
-{
-	hwsim_ring_halt(context);
-}
-
-const struct kpn_nic_ops hwsim_ring_ops = {
-	.cpu_ns = op_cpu_ns,
-	.read_index = op_read_index,
-	.buffer = op_buffer,
-	.commit = op_commit,
-	.commit_fragments = op_commit_fragments,
-	.retire = op_retire,
-	.set_length = op_set_length,
-	.rearm = op_rearm,
-	.doorbell = op_doorbell,
-	.halt = op_halt,
-};

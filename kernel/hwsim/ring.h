@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* ring.c, native.c, ring_caps.c: the ring NIC of nicmodel/, at work and lent. */
+/* ring.c, ring_ops.c, native.c, ring_caps.c: the ring NIC of nicmodel/, at work and lent. */
 #ifndef KEEPON_HWSIM_RING_H
 #define KEEPON_HWSIM_RING_H
 
@@ -7,7 +7,35 @@
 
 #include "nic.h"
 
-enum { HWSIM_PAUSES_MAX = 64 };
+enum {
+	HWSIM_PAUSES_MAX = 64,
+	HWSIM_STORES_MAX = 2 * KPN_SPAN_SLOTS_MAX,
+};
+
+enum hwsim_store_kind {
+	HWSIM_STORE_FRAME,
+	HWSIM_STORE_FRAGMENT,
+	HWSIM_STORE_FCS,
+	HWSIM_STORE_PLACEHOLDER,
+	HWSIM_STORE_LENGTH,
+};
+
+/**
+ * struct hwsim_store - what the owner of a ring has stored, in the words of its kpn_nic_ops
+ * @true_ps: when
+ * @shadow: length that a NIC which overwrites it is given again
+ */
+struct hwsim_store {
+	u64 true_ps;
+	u16 idx;
+	u16 bytes;
+	u16 shadow;
+	u16 data_bytes;
+	u16 written_bytes;
+	u16 fragments;
+	u8 kind;
+	bool last;
+};
 
 /**
  * struct hwsim_ring - a lent ring
@@ -26,6 +54,7 @@ enum { HWSIM_PAUSES_MAX = 64 };
  * @recorded_seq: slots before it stand in the wire record
  * @rx_seq: slots before it stand in the receive ring of the far end, or did not get there
  * @draws: reads of the index so far
+ * @stores: that the model has not been told of, in their order, @store_count of them
  */
 struct hwsim_ring {
 	struct ring_nic *model;
@@ -43,6 +72,8 @@ struct hwsim_ring {
 	u64 recorded_seq;
 	u64 rx_seq;
 	u64 draws;
+	struct hwsim_store stores[HWSIM_STORES_MAX];
+	u32 store_count;
 };
 
 /**
@@ -74,6 +105,7 @@ void hwsim_wait_until(u64 true_ps);
 void hwsim_ring_sink(void *sink, const struct ring_nic_frame *slot);
 void hwsim_ring_add_counters(struct ring_nic_counters *sum, const struct ring_nic_counters *add);
 bool hwsim_ring_runs(const struct hwsim_nic *nic);
+void hwsim_ring_take_stores(struct hwsim_nic *nic);
 void hwsim_ring_advance(struct hwsim_nic *nic, u64 local_ps);
 u64 hwsim_ring_next(struct hwsim_nic *nic);
 u64 hwsim_ring_frame(const struct hwsim_ring *ring, u64 seq, u64 end_seq,

@@ -12,8 +12,8 @@ enum {
 	RING_SLOTS_MAX = 4096,
 	COARSE_TICK_NS = 19, /* 18.5 rounded up */
 	POLL_NS_MIN = 5000,
-	TRIM_BYTES = 16,     /* by so much slots are lengthened, unless more is asked for */
-	STORE_CPU_NS = 1500, /* what the NIC has fetched by then is worked out at each store */
+	TRIM_BYTES = 16,    /* by so much slots are lengthened, unless more is asked for */
+	STORE_CPU_NS = 500, /* a guest of 500 million instructions a second takes as long */
 };
 
 /*

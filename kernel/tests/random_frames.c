@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * `random_frames send DEVICE COUNT`: broadcast frames of random lengths, each with its number and
- * bytes that follow from it. `random_frames receive DEVICE COUNT`: until all have come, or none does
- * for two seconds; prints "whole N wrong N twice N": frames as they were sent, frames that were
+ * `random_frames send DEVICE COUNT LEAST`: broadcast frames of random lengths from LEAST bytes of
+ * payload on, each with its number and bytes that follow from it. `random_frames receive DEVICE COUNT
+ * LEAST`: until all have come, or none does for two seconds; prints "whole N wrong N twice N": frames as they were sent, frames that were
  * never sent, and frames that came again.
  */
 #include <poll.h>
@@ -10,7 +10,9 @@
 
 #include "packet_socket.h"
 
-enum { BYTES_MIN = 46, BYTES_MAX = 1500, WAIT_MS = 2000, BUFFER_BYTES = 1 << 24 };
+enum { BYTES_MAX = 1500, WAIT_MS = 2000, BUFFER_BYTES = 1 << 24 };
+
+static size_t bytes_min;
 
 /* splitmix64 */
 static uint64_t next(uint64_t *state)
@@ -27,9 +29,9 @@ static size_t frame_of(uint32_t number, unsigned char *payload)
 {
 	uint64_t state = number;
 	uint64_t kind = next(&state) % 4;
-	size_t bytes = kind == 0 ? BYTES_MIN :
+	size_t bytes = kind == 0 ? bytes_min :
 		       kind == 1 ? BYTES_MAX :
-				   BYTES_MIN + next(&state) % (BYTES_MAX - BYTES_MIN + 1);
+				   bytes_min + next(&state) % (BYTES_MAX - bytes_min + 1);
 	size_t i;
 
 	for (i = 0; i < bytes; i += sizeof(uint64_t)) {
@@ -82,7 +84,7 @@ static void receive_all(int fd, struct sockaddr_ll *from, uint32_t count)
 		ssize_t bytes = recv(fd, payload, sizeof(payload), 0);
 		uint32_t number;
 
-		require(bytes >= BYTES_MIN, "recv");
+		require(bytes >= (ssize_t)bytes_min, "recv");
 		memcpy(&number, payload, sizeof(number));
 		if (number >= count || !is_whole(payload, (size_t)bytes, number)) {
 			result[1]++;
@@ -101,10 +103,11 @@ int main(int argc, char **argv)
 	struct sockaddr_ll station;
 	int fd;
 
-	if (argc != 4) {
-		fprintf(stderr, "usage: random_frames send|receive DEVICE COUNT\n");
+	if (argc != 5) {
+		fprintf(stderr, "usage: random_frames send|receive DEVICE COUNT LEAST\n");
 		return 2;
 	}
+	bytes_min = (size_t)atoi(argv[4]);
 	fd = open_packet_socket(argv[2], 0, everybody, &station);
 	if (!strcmp(argv[1], "send"))
 		send_all(fd, &station, (uint32_t)atoi(argv[3]));

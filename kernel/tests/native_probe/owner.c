@@ -89,13 +89,14 @@ static void fill(u8 *data, u32 number)
 
 static void make_real(struct probe *p, u64 seq)
 {
-	u8 *data = p->native.ops->buffer(p->native.nic, seq % PROBE_RING_SLOTS);
+	const struct kpn_nic_ops *ops = p->native.ops;
+	u32 desc_idx = seq % PROBE_RING_SLOTS;
 
-	fill(data, p->frames);
-	p->native.ops->commit(p->native.nic, seq % PROBE_RING_SLOTS, PROBE_SLOT_BYTES,
-			      PROBE_DATA_BYTES, PROBE_DATA_BYTES - p->unwritten);
+	fill(ops->buffer(p->native.nic, desc_idx), p->frames);
+	ops->commit(p->native.nic, desc_idx, PROBE_SLOT_BYTES, PROBE_DATA_BYTES,
+		    PROBE_DATA_BYTES - p->unwritten);
 	if (p->tear && p->frames == 2)
-		data[ETH_HLEN + 1] ^= 0xff;
+		((u8 *)ops->buffer(p->native.nic, desc_idx))[ETH_HLEN + 1] ^= 0xff;
 	p->frames++;
 }
 
