@@ -2,13 +2,21 @@
 /* Descriptors, doorbells and fetches of the ring NIC; times by the four equations of the header. */
 #include "ring_nic_private.h"
 
-static void bit_assign(struct ring_nic_bits *bits, uint32_t idx, bool value)
+/* Of a set of which no summary is kept. */
+static void bit_put(struct ring_nic_bits *bits, uint32_t idx, bool value)
 {
 	uint64_t *word = &bits->word[idx / 64];
 	uint64_t mask = (uint64_t)1 << idx % 64;
 
 	*word = value ? *word | mask : *word & ~mask;
-	mask = (uint64_t)1 << idx / 64;
+}
+
+static void bit_assign(struct ring_nic_bits *bits, uint32_t idx, bool value)
+{
+	const uint64_t *word = &bits->word[idx / 64];
+	uint64_t mask = (uint64_t)1 << idx / 64;
+
+	bit_put(bits, idx, value);
 	bits->summary = *word ? bits->summary | mask : bits->summary & ~mask;
 }
 
@@ -246,9 +254,9 @@ void ring_nic_describe(struct ring_nic *nic, uint32_t idx, uint32_t frame_bytes,
 	if (fragment)
 		bytes = ring_nic_min(bytes, nic->params.buffer_stride);
 	nic->desc[idx].frame_bytes = (uint16_t)bytes;
-	assign_range(&nic->blank, idx, 1, false);
-	assign_range(&nic->fragment, idx, 1, fragment);
-	assign_range(&nic->continued, idx, 1, kind == RING_NIC_CONTINUED);
+	bit_put(&nic->blank, idx, false);
+	bit_put(&nic->fragment, idx, fragment);
+	bit_put(&nic->continued, idx, kind == RING_NIC_CONTINUED);
 	bit_assign(&nic->real, idx, kind == RING_NIC_WHOLE || kind == RING_NIC_SEALED);
 	bit_assign(&nic->special, idx,
 		   kind != RING_NIC_PLACEHOLDER || bytes != nic->params.nominal_bytes);
