@@ -282,6 +282,23 @@ static void test_polls_in_field_order(struct kpn_selftest *t)
 	KPN_EXPECT_EQ(t, problems[0].max, 1522);
 }
 
+/* Slots of 1230 bytes, trimmed by up to 16: what is longer than 1214 takes two, if it is allowed. */
+static void test_longest_frames(struct kpn_selftest *t)
+{
+	static const u32 longest[] = { 1214, 1215, 1225, 1230, 1231 };
+	struct kpn_nic_caps caps = backend;
+	struct kpn_config config;
+	u32 i;
+
+	build(&config, LOCKED);
+	for (i = 0; i < KPN_COUNT_OF(longest); i++) {
+		config.frame_bytes_max = longest[i];
+		KPN_EXPECT_EQ(t, kpn_config_validate(&config, &caps, NULL, 0), 0);
+		KPN_EXPECT_EQ(t, kpn_config_frame_bytes_max(&config, &caps, 2), longest[i]);
+		KPN_EXPECT_EQ(t, kpn_config_frame_bytes_max(&config, &caps, 1), 1214);
+	}
+}
+
 /*
  * Random values in all fields: problems in order, one a field, each value outside its range or off
  * its granularity.
@@ -334,5 +351,6 @@ void kpn_test_config(struct kpn_selftest *t)
 		test_vector(t, &vectors[i]);
 	test_all_wrong(t);
 	test_polls_in_field_order(t);
+	test_longest_frames(t);
 	test_random_configs(t);
 }

@@ -6,6 +6,14 @@ enum {
 	PADDED_BYTES_MAX = 1518, /* of a frame without a tag, IEEE Std 802.3 clause 3.2.7 */
 };
 
+/* Longest frame that takes one slot. */
+static u32 single_bytes_max(const struct kpn_config *config)
+{
+	bool trims = config->mode == KPN_MODE_PHASE_LOCKED && config->trim == KPN_TRIM_ANY;
+
+	return config->slot_bytes - (trims ? config->trim_down_bytes : 0);
+}
+
 #define PPB 1000000000ull
 
 /*
@@ -45,7 +53,7 @@ struct kpn_span_rule kpn_span_rule_of(const struct kpn_config *config,
 	u32 short_bytes = (u32)max_u64(KPN_FRAME_BYTES_MIN, caps->placeholder_bytes_min);
 	struct kpn_span_rule rule = {
 		.slot_bytes = kpn_wire_bytes(config->slot_bytes),
-		.single_bytes_max = config->slot_bytes,
+		.single_bytes_max = single_bytes_max(config),
 		.padded_bytes_max = PADDED_BYTES_MAX,
 		.quantum_bytes = quantum,
 		.fragments_max = may_fragment(config) ? (u32)max_u64(caps->fragments_max, 1) : 1,
@@ -53,10 +61,8 @@ struct kpn_span_rule kpn_span_rule_of(const struct kpn_config *config,
 
 	rule.short_bytes = (u32)multiple_below(kpn_wire_bytes(short_bytes) + quantum - 1, quantum) -
 			   KPN_WIRE_OVERHEAD_BYTES;
-	if (config->mode == KPN_MODE_PHASE_LOCKED && config->trim == KPN_TRIM_ANY) {
-		rule.single_bytes_max -= config->trim_down_bytes;
+	if (config->mode == KPN_MODE_PHASE_LOCKED && config->trim == KPN_TRIM_ANY)
 		rule.keep_bytes = keep_bytes(config, &rule);
-	}
 	return rule;
 }
 
@@ -64,7 +70,8 @@ u32 kpn_span_slots_max(const struct kpn_config *config, const struct kpn_nic_cap
 {
 	struct kpn_span_rule rule;
 
-	if (config->mode != KPN_MODE_PHASE_LOCKED || config->frame_bytes_max <= config->slot_bytes)
+	if (config->mode != KPN_MODE_PHASE_LOCKED ||
+	    config->frame_bytes_max <= single_bytes_max(config))
 		return 1;
 	rule = kpn_span_rule_of(config, caps);
 	return kpn_span_of(&rule, config->frame_bytes_max).slots;
@@ -132,13 +139,14 @@ u32 kpn_longest_frame(const struct kpn_config *config, const struct kpn_nic_caps
 		      u32 most_bytes)
 {
 	struct kpn_config longer = *config;
+	u32 single_bytes = single_bytes_max(config);
 
-	for (longer.frame_bytes_max = most_bytes; longer.frame_bytes_max > config->slot_bytes;
+	for (longer.frame_bytes_max = most_bytes; longer.frame_bytes_max > single_bytes;
 	     longer.frame_bytes_max--) {
 		if (has_room(&longer, caps))
 			break;
 	}
-	return (u32)max_u64(longer.frame_bytes_max, config->slot_bytes);
+	return (u32)max_u64(longer.frame_bytes_max, single_bytes);
 }
 
 void kpn_check_frames(struct check *check)
@@ -152,7 +160,7 @@ void kpn_check_frames(struct check *check)
 		return;
 	if (check->paper)
 		now.max = config->slot_bytes;
-	else if (check->locked && check->trims_ok && config->frame_bytes_max > config->slot_bytes)
+	else if (check->locked && check->trims_ok)
 		now.max = kpn_longest_frame(config, check->caps,
 					    (u32)min_u64(config->frame_bytes_max, range.max));
 	kpn_require_narrowed(

@@ -44,6 +44,13 @@ std::uint32_t PaperOverheadNs(const StationSpec &spec, const kpn_config &config,
 		std::min(slot_ns + late_ns + nic_ns, config.batch_slots * slot_ns / 2));
 }
 
+/// Longest frame that takes one slot: where trims are anywhere that may be a shorter one.
+std::uint32_t SingleBytes(const kpn_config &config)
+{
+	const bool trims = config.mode != KPN_MODE_PAPER && config.trim == KPN_TRIM_ANY;
+	return config.slot_bytes - (trims ? config.trim_down_bytes : 0);
+}
+
 } // namespace
 
 struct KeeponTransmitter::Ops {
@@ -218,7 +225,7 @@ void KeeponTransmitter::OnLinked(Transmitter *peer, TimePs propagation_ps)
 			"station " + name_ +
 			": keepon.clock = \"dual\": there is no keepon station at the other end of its link, "
 			"whose frames it could count; use \"interpolated\"");
-	if (keepon->config_.frame_bytes_max > keepon->config_.slot_bytes)
+	if (keepon->config_.frame_bytes_max > SingleBytes(keepon->config_))
 		throw ValueError(
 			"station " + name_ +
 			": keepon.clock = \"dual\": the station at the other end of its link sends frames "
@@ -346,7 +353,7 @@ void KeeponTransmitter::MakeConfig(const StationSpec &spec, std::uint64_t rate_b
 	const double byte_ns = 8e9 / static_cast<double>(rate_bps);
 	// Behind a frame that takes several slots the others of them are as short as may be, and one
 	// longest frame may be on its way.
-	const bool spans = config_.frame_bytes_max > config_.slot_bytes;
+	const bool spans = config_.frame_bytes_max > SingleBytes(config_);
 	const double slot_min = byte_ns * ((spans ? u32{ KPN_FRAME_BYTES_MIN } :
 						    config_.slot_bytes - config_.trim_down_bytes) +
 					   KPN_WIRE_OVERHEAD_BYTES);
@@ -545,12 +552,9 @@ kpn_state KeeponTransmitter::State()
 	return kpn_pacer_state(pacer_, Ops::CpuNs(this));
 }
 
-/// Where trims are anywhere a slot may have to be a shorter one; longer frames take several.
 std::uint32_t KeeponTransmitter::FrameBytesMax() const
 {
-	const bool trims = config_.mode != KPN_MODE_PAPER && config_.trim == KPN_TRIM_ANY;
-	return std::max(config_.frame_bytes_max,
-			config_.slot_bytes - (trims ? config_.trim_down_bytes : 0));
+	return std::max(config_.frame_bytes_max, SingleBytes(config_));
 }
 
 std::int64_t KeeponTransmitter::OfPolls(std::int64_t (Latency::*count)() const) const

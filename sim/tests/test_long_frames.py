@@ -69,6 +69,16 @@ def test_a_full_frame_leaves_at_its_txtime_on_any_slot(
     )
 
 
+@pytest.mark.parametrize("index", ["done", "fetch"])
+def test_a_frame_that_would_fit_a_slot_without_trims_takes_two(link, accounts, index):
+    spec = talker(1230, FRAGMENTS, frame_bytes_max=1225)
+    spec["nic"] = {"fragments_max": FRAGMENTS, "index": index}
+    run = link(spec, stream={"frame_bytes": 1225, "advance_ns": 400_000}).run(300)
+    accounts(run.summary)
+    assert run.summary["verdicts"]["on_time"] >= 285, run.summary["verdicts"]
+    assert not run.station["counters"]["slips"]
+
+
 def slots_of(frame_bytes: int, slot_bytes: int, fragments: int) -> int:
     """Of one frame, counted out: in fragments the rest is padding or a placeholder, in one buffer
     the others are placeholders; a byte is kept for a trim.

@@ -77,7 +77,8 @@ struct kpn_class_config {
  *	mode;
  *	multiples of the start quantum, the first at least one quantum
  * @frame_bytes_max: longest frame incl. FCS, up to 1522: what is longer than a slot takes several in
- *	a row (struct kpn_span); up to slot_bytes, as always in paper mode: no frame does
+ *	a row (struct kpn_span); up to what fits one, slot_bytes less trim_down_bytes where any slot is
+ *	trimmed, as always in paper mode: no frame does
  * @prebuffer_frames: frames each class may hold back before their window opens; 0 disables holding
  * @budget_frames: slots with frames that one call may place, end or take back, and the rest of the
  *	last frame; at least twice the batch, so that what is left over never grows
