@@ -297,6 +297,14 @@ static void test_longest_frames(struct kpn_selftest *t)
 		KPN_EXPECT_EQ(t, kpn_config_frame_bytes_max(&config, &caps, 2), longest[i]);
 		KPN_EXPECT_EQ(t, kpn_config_frame_bytes_max(&config, &caps, 1), 1214);
 	}
+	/* of two slots of 730 bytes 80 would be padding, up to 1480 bytes and a byte of trim */
+	config.slot_bytes = 730;
+	caps.fragments_max = 4;
+	for (i = 1400; i <= 1522; i++) {
+		caps.frame_bytes_max = i;
+		config.frame_bytes_max = 1400;
+		KPN_EXPECT_EQ(t, kpn_config_frame_slots(&config, &caps, 1400), i < 1481 ? 3 : 2);
+	}
 }
 
 /*

@@ -54,7 +54,7 @@ struct kpn_span_rule kpn_span_rule_of(const struct kpn_config *config,
 	struct kpn_span_rule rule = {
 		.slot_bytes = kpn_wire_bytes(config->slot_bytes),
 		.single_bytes_max = single_bytes_max(config),
-		.padded_bytes_max = PADDED_BYTES_MAX,
+		.padded_bytes_max = (u32)min_u64(PADDED_BYTES_MAX, caps->frame_bytes_max),
 		.quantum_bytes = quantum,
 		.fragments_max = may_fragment(config) ? (u32)max_u64(caps->fragments_max, 1) : 1,
 	};
