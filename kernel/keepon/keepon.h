@@ -375,6 +375,11 @@ int keepon_napi_poll(struct napi_struct *napi, int budget);
  * for that
  */
 void keepon_report(struct sk_buff *skb, enum kpn_verdict verdict, s64 txtime_ns);
+/**
+ * keepon_say_oversize() - a line in the log, not too many of them: a frame of @bytes, FCS included, is
+ * longer than class @tc can send, how long they may be and what makes that more
+ */
+void keepon_say_oversize(struct keepon *keepon, u32 bytes, u16 tc);
 
 rx_handler_result_t keepon_receive(struct sk_buff **pskb);
 

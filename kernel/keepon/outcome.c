@@ -64,6 +64,36 @@ void keepon_report(struct sk_buff *skb, enum kpn_verdict verdict, s64 txtime_ns)
 		kfree_skb(clone);
 }
 
+void keepon_say_oversize(struct keepon *keepon, u32 bytes, u16 tc)
+{
+	unsigned long flags;
+	u32 longest = 0;
+	u32 slots = 0;
+
+	if (!net_ratelimit())
+		return;
+	raw_spin_lock_irqsave(&keepon->lock, flags);
+	if (keepon->engine) {
+		longest = kpn_pacer_frame_bytes_max(keepon->engine->pacer, tc);
+		slots = kpn_pacer_frame_slots(keepon->engine->pacer, bytes);
+	}
+	raw_spin_unlock_irqrestore(&keepon->lock, flags);
+	if (bytes <= longest)
+		netdev_warn(keepon->dev,
+			    "oversize: %u bytes are more than taprio's max-sdu of class %u\n",
+			    bytes, tc);
+	else if (slots)
+		netdev_warn(
+			keepon->dev,
+			"oversize: class %u sends frames of up to %u bytes, and one had %u; give it %u slots in a row, or longer ones\n",
+			tc, longest, bytes, slots);
+	else
+		netdev_warn(
+			keepon->dev,
+			"oversize: class %u sends frames of up to %u bytes, and one had %u; ask for frame_bytes %u, and ring and depth for it, or longer slots\n",
+			tc, longest, bytes, bytes);
+}
+
 static void give_stamp(struct sk_buff *skb, struct kpn_time start)
 {
 	struct skb_shared_hwtstamps stamps = { .hwtstamp = keepon_stamp(start) };
@@ -116,6 +146,8 @@ static void complete_one(struct keepon *keepon, struct keepon_frame *frame, int 
 		napi_consume_skb(skb, budget);
 		return;
 	}
+	if (verdict == KPN_VERDICT_OVERSIZE)
+		keepon_say_oversize(keepon, frame->frame.frame_bytes, frame->frame.tc);
 	dev_core_stats_tx_dropped_inc(keepon->dev);
 	dev_kfree_skb_any(skb);
 }

@@ -262,6 +262,8 @@ static noinline void refuse(struct net_device *dev, struct sk_buff *skb, u16 tc,
 	trace_keepon_outcome(dev, tc, verdict, 0, txtime_ns, &(struct kpn_time){});
 	if (txtime_ns)
 		keepon_report(skb, verdict, txtime_ns);
+	if (verdict == KPN_VERDICT_OVERSIZE)
+		keepon_say_oversize(netdev_priv(dev), skb->len + KPN_FCS_BYTES, tc);
 	dev_core_stats_tx_dropped_inc(dev);
 	dev_kfree_skb_any(skb);
 }

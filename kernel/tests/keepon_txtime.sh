@@ -41,6 +41,7 @@ talk --period 1ms --advance 2ms --count 20 --priority 1 --size 1218 --vlan 5
 ip link set rt0 mtu 1192
 is "$(number invalid)" 20 "longer than slots may be: reported as invalid"
 is "$(counter rt0 verdict_oversize)" 20 "and counted"
+like "$(dmesg)" "rt0: oversize: class 1 sends frames of up to 1214 bytes, and one had 1218; give it 2 slots in a row" "the log says how long they may be"
 before=$(counter rt0 submitted)
 talk --period 1ms --advance 2ms --count 20 --priority 1 --no-txtime
 is $(($(counter rt0 verdict_best_effort) >= 20)) 1 "without txtime: any slot of the class"
