@@ -41,6 +41,13 @@ static const u32 slot_bytes_usual[] = { 105, 605, KEEPON_SLOT_BYTES_PUBLISHED };
 #define KEEPON_POLL_NS_DEFAULT NSEC_PER_MSEC
 
 /*
+ * Polls a second that follow from a depth, four to it: with their interrupts 3000 instructions each,
+ * they leave a CPU of 500 million two thirds, and the wire is busy while a poll waits for a longest
+ * frame. A batch may ask for more, as many as the backend can bear.
+ */
+#define KEEPON_POLLS_MAX 50000
+
+/*
  * That of fq: a txtime further ahead is rather a mistake, of clock or unit, and its frame would
  * keep others waiting till then.
  */
@@ -372,6 +379,27 @@ static void set_defaults(struct keepon_plan *plan, const struct keepon_setup *se
 	plan->merge = paper ? KPN_MERGE_PUBLISHED : KPN_MERGE_STRIP;
 }
 
+/* A depth of one's own may ask for more polls than by default, but not for all of a CPU. */
+static int check_polls(const struct keepon_plan *plan, const struct keepon_setup *setup,
+		       struct netlink_ext_ack *extack)
+{
+	const struct kpn_config *config = &plan->config;
+	u64 slot_ps = (u64)kpn_wire_bytes(config->slot_bytes) * kpn_byte_time_ps(config->rate_bps);
+	u64 depth_ps = config->depth_slots * slot_ps;
+	u64 asked = BIT_ULL(IFLA_KEEPON_DEPTH_SLOTS) | BIT_ULL(IFLA_KEEPON_RING_SLOTS);
+
+	if (config->mode == KPN_MODE_PAPER || !(setup->given & asked) ||
+	    setup->given & BIT_ULL(IFLA_KEEPON_BATCH_SLOTS) ||
+	    depth_ps * KEEPON_POLLS_MAX >= 4 * PSEC_PER_SEC)
+		return 0;
+	keepon_explain(
+		extack,
+		"depth_slots %u makes %llu polls a second, and %u are the most; a depth of %llu is enough, or longer slots are.",
+		config->depth_slots, div64_u64(4 * PSEC_PER_SEC, depth_ps), KEEPON_POLLS_MAX,
+		DIV64_U64_ROUND_UP(4 * PSEC_PER_SEC / KEEPON_POLLS_MAX, slot_ps));
+	return -EINVAL;
+}
+
 static int work_out(struct keepon_plan *plan, const struct keepon_setup *setup, u64 rate_bps,
 		    u32 slot_bytes, struct netlink_ext_ack *extack)
 {
@@ -412,7 +440,7 @@ static int work_out(struct keepon_plan *plan, const struct keepon_setup *setup, 
 	plan->frame_most = kpn_config_frame_bytes_max(
 		config, &plan->caps,
 		keepon_row_slots(plan->masks, config->partition_slots, KPN_CLASS_COUNT));
-	return 0;
+	return check_polls(plan, setup, extack);
 }
 
 bool keepon_setup_counts_slots(const struct keepon_setup *setup)

@@ -94,6 +94,18 @@ run "delete" ip link del rt0
 rejected "a longer frame than there is" "frame_bytes_max 1523 \(allowed: 0 to 1522\)" ip link add link sim0 name rt0 type keepon frame_bytes 1523
 rejected "a longer frame than a ring of one's own has room for" "frame_bytes_max 1522 \(allowed: 0 to [0-9]*\)" \
 	ip link add link sim0 name rt0 type keepon slot_bytes 230 ring 64 depth 63 frame_bytes 1522
+# 1 us a slot: a quarter of 80 from poll to poll
+rejected "more polls than a CPU has time for" \
+	"depth_slots 79 makes 50632 polls a second, and 50000 are the most; a depth of 80 is enough, or longer slots are" \
+	ip link add link sim0 name rt0 type keepon slot_bytes 105 depth 79
+run "as many as it has" ip link add link sim0 name rt0 type keepon slot_bytes 105 depth 80
+like "$(options rt0)" "batch 20 depth 80" "four polls to what is posted"
+run "more of one's own" ip link set rt0 type keepon depth 40 batch 14
+run "delete" ip link del rt0
+# 1214 bytes are in one slot, whatever it is trimmed by
+run "a frame of all but a slot" upper frame_bytes 1225
+is "$(cat /sys/class/net/rt0/mtu) $(counter rt0 frame_slots_max)" "1203 2" "takes two"
+run "delete" ip link del rt0
 run "no frame longer than a slot" upper frame_bytes 0
 like "$_output" "mtu 1192 is below 1280, .*; frame_bytes 1302 or more have room for it" "the warning says what is missing"
 is "$(counter rt0 frame_slots_max)" 1 "no frame needs several slots"
