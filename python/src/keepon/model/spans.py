@@ -131,12 +131,12 @@ def spans_of(station: Station, slot_bytes: int, frame_bytes_max: int) -> Spans:
     """Of a station's port with slots of this length.
 
     Args:
-        frame_bytes_max: longest frame; where that is no longer than a slot, none takes several.
+        frame_bytes_max: longest frame; where one slot has room for it, none takes several.
     """
     options = station.keepon
     trimmed = options.mode == "phase-locked" and options.trim == "any"
     single_bytes = slot_bytes - (options.trim_down_bytes if trimmed else 0)
-    if options.mode == "paper" or frame_bytes_max <= slot_bytes:
+    if options.mode == "paper" or frame_bytes_max <= single_bytes:
         return Spans(slot_bytes, single_bytes)
     # A mixture of old and new fragments must have a bad FCS, as placeholders then have.
     fragments = station.nic.fragments_max if options.placeholder == "bad-fcs" else 1

@@ -140,10 +140,10 @@ class KeeponOptions(Table):
     row, as little of the wire as can be."""
     frame_bytes_max: Annotated[int | Auto, Whole(0, 1522, words=("auto",))] = "auto"
     """Longest frame with FCS: what is longer than a slot takes several in a row (docs/model.md); 0,
-    or no more than a slot: none does. "auto": the longest that the station sends by the port, of
-    streams, loads and PTP, and beside them up to 1522, an MTU of 1500 for best effort, as far as
-    there is room. None in mode "paper", and where a station with `clock = "dual"` counts the
-    slots."""
+    or no more than one slot has room for: none does. "auto": the longest that the station sends by
+    the port, of streams, loads and PTP, and beside them up to 1522, an MTU of 1500 for best effort,
+    as far as there is room. None in mode "paper", and where a station with `clock = "dual"` counts
+    the slots."""
     ring_slots: Annotated[int | Auto, Whole(8, 4096, words=("auto",))] = "auto"
     """Descriptors of the ring. "auto": a power of two from 32 to 1024 that holds 1.25 times the
     greatest `advance_ns`; 32 in mode "paper"."""

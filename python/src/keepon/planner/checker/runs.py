@@ -184,13 +184,13 @@ def _asked_bytes(given: Given, place: Place, runs: Runs) -> range:
         return range(1)
     asked = station.keepon.frame_bytes_max
     if asked != "auto":
-        longest = int(asked) if int(asked) > runs.slot_bytes else 0
+        longest = int(asked) if int(asked) > runs.whole_bytes else 0
         return range(longest, longest + 1)
     sent = [frame_bytes for _, _, frame_bytes in _unplanned(given, place)]
     sent += [
         entry.frame_bytes for entry in given.streams.values() if given.leaves[entry.id] == place
     ]
     longest = max(sent, default=0)
-    needed = max(longest, runs.slot_bytes + 1) if longest > runs.whole_bytes else 0
+    needed = longest if longest > runs.whole_bytes else 0
     left = any(entry.slots == "rest" for entry in station.keepon.classes)
     return range(needed, 1522 + 1 if left and station.keepon.clock != "dual" else needed + 1)

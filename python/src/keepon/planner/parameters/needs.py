@@ -104,8 +104,7 @@ class Needs:
         stated = options.frame_bytes_max
         if stated == "auto":
             is_long = longest > single and not self.counted
-            own_bytes = max(longest, slot_bytes + 1) if is_long else 0
-            stated = max(own_bytes, self.beside_bytes)
+            stated = max(longest if is_long else 0, self.beside_bytes)
         return spans_of(self.station, slot_bytes, min(int(stated), FRAME_BYTES_MAX))
 
     @property
