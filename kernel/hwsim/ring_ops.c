@@ -128,7 +128,7 @@ void hwsim_ring_take_stores(struct hwsim_nic *nic)
 
 /*
  * A store takes the CPU as long as on a card, some tens of nanoseconds: what the NIC makes of it is
- * worked out when interrupts are on again, or when somebody asks.
+ * worked out when interrupts are on again, or when it is looked at.
  */
 static void store_now(struct hwsim_nic *nic, struct hwsim_store store)
 {
