@@ -150,12 +150,16 @@ static void store_now(struct hwsim_nic *nic, struct hwsim_store store)
 static void op_commit(void *context, u32 desc_idx, u32 frame_bytes, u32 data_bytes,
 		      u32 written_bytes)
 {
-	store_now(context, (struct hwsim_store){ .kind = HWSIM_STORE_FRAME,
-						 .idx = (u16)desc_idx,
-						 .bytes = (u16)frame_bytes,
-						 .shadow = (u16)frame_bytes,
-						 .data_bytes = (u16)data_bytes,
-						 .written_bytes = (u16)written_bytes });
+	const struct hwsim_store store = {
+		.kind = HWSIM_STORE_FRAME,
+		.idx = (u16)desc_idx,
+		.bytes = (u16)frame_bytes,
+		.shadow = (u16)frame_bytes,
+		.data_bytes = (u16)data_bytes,
+		.written_bytes = (u16)written_bytes,
+	};
+
+	store_now(context, store);
 }
 
 /* The NIC fetches between any two stores. */
@@ -163,37 +167,45 @@ static void op_commit_fragments(void *context, u32 first_idx, const struct kpn_s
 				u32 data_bytes)
 {
 	struct hwsim_nic *nic = context;
+	struct hwsim_store store = { .kind = HWSIM_STORE_FRAGMENT, .shadow = AS_WRITTEN };
 	u32 from;
 	u32 i;
 
-	for (i = 0; i < span->fragments; i++)
-		store_now(nic, (struct hwsim_store){
-				       .kind = HWSIM_STORE_FRAGMENT,
-				       .idx = (u16)((first_idx + i) % nic->ring->params.ring_slots),
-				       .bytes = (u16)kpn_span_fragment(span, i, &from),
-				       .shadow = AS_WRITTEN,
-				       .last = i + 1 == span->fragments });
-	store_now(nic, (struct hwsim_store){ .kind = HWSIM_STORE_FCS,
-					     .idx = (u16)first_idx,
-					     .shadow = AS_WRITTEN,
-					     .fragments = (u16)span->fragments });
+	for (i = 0; i < span->fragments; i++) {
+		store.idx = (u16)((first_idx + i) % nic->ring->params.ring_slots);
+		store.bytes = (u16)kpn_span_fragment(span, i, &from);
+		store.last = i + 1 == span->fragments;
+		store_now(nic, store);
+	}
+	store.kind = HWSIM_STORE_FCS;
+	store.idx = (u16)first_idx;
+	store.fragments = (u16)span->fragments;
+	store_now(nic, store);
 }
 
 static void op_retire(void *context, u32 desc_idx, u32 frame_bytes, u32 data_bytes)
 {
-	store_now(context, (struct hwsim_store){ .kind = HWSIM_STORE_PLACEHOLDER,
-						 .idx = (u16)desc_idx,
-						 .bytes = (u16)frame_bytes,
-						 .shadow = (u16)frame_bytes,
-						 .data_bytes = (u16)data_bytes });
+	const struct hwsim_store store = {
+		.kind = HWSIM_STORE_PLACEHOLDER,
+		.idx = (u16)desc_idx,
+		.bytes = (u16)frame_bytes,
+		.shadow = (u16)frame_bytes,
+		.data_bytes = (u16)data_bytes,
+	};
+
+	store_now(context, store);
 }
 
 static void op_set_length(void *context, u32 desc_idx, u32 frame_bytes)
 {
-	store_now(context, (struct hwsim_store){ .kind = HWSIM_STORE_LENGTH,
-						 .idx = (u16)desc_idx,
-						 .bytes = (u16)frame_bytes,
-						 .shadow = (u16)frame_bytes });
+	const struct hwsim_store store = {
+		.kind = HWSIM_STORE_LENGTH,
+		.idx = (u16)desc_idx,
+		.bytes = (u16)frame_bytes,
+		.shadow = (u16)frame_bytes,
+	};
+
+	store_now(context, store);
 }
 
 /*

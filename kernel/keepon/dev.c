@@ -177,6 +177,8 @@ void keepon_dev_setup(struct net_device *dev)
 	dev->netdev_ops = &keepon_netdev_ops;
 	dev->ethtool_ops = &keepon_ethtool_ops;
 	dev->needs_free_netdev = true;
+	/* rtnl checks an MTU against it before there is a plan, which may allow less */
+	dev->max_mtu = KPN_FRAME_BYTES_MAX - ETH_HLEN - KPN_FCS_BYTES;
 	/* Frames are kept until they have left, so a shared one must be copied first. */
 	dev->priv_flags &= ~IFF_TX_SKB_SHARING;
 

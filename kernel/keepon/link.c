@@ -129,12 +129,6 @@ static void warn_without_ip(const struct keepon *keepon, struct netlink_ext_ack 
 	if (plan->frame_max >= bytes)
 		keepon_explain(extack, "mtu %u is below %u, so %s is without %s", keepon->dev->mtu,
 			       least, keepon->dev->name, lost);
-	else if (keepon->setup.given & BIT_ULL(IFLA_KEEPON_FRAME_BYTES) &&
-		 config->frame_bytes_max < bytes)
-		keepon_explain(
-			extack,
-			"mtu %u is below %u, so %s is without %s; frame_bytes %u or more have room for it",
-			keepon->dev->mtu, least, keepon->dev->name, lost, bytes);
 	else if (plan->frame_most >= bytes)
 		keepon_explain(
 			extack,
@@ -146,6 +140,12 @@ static void warn_without_ip(const struct keepon *keepon, struct netlink_ext_ack 
 			extack,
 			"mtu %u is below %u, so %s is without %s; best effort has %u of the %u slots in a row that it takes",
 			keepon->dev->mtu, least, keepon->dev->name, lost, row, slots);
+	else if (keepon->setup.given & BIT_ULL(IFLA_KEEPON_FRAME_BYTES) &&
+		 config->frame_bytes_max < bytes)
+		keepon_explain(
+			extack,
+			"mtu %u is below %u, so %s is without %s; frame_bytes %u or more have room for it",
+			keepon->dev->mtu, least, keepon->dev->name, lost, bytes);
 	else if (slots > 1)
 		keepon_explain(
 			extack,

@@ -87,6 +87,11 @@ void keepon_say_oversize(struct keepon *keepon, u32 bytes, u16 tc)
 			keepon->dev,
 			"oversize: class %u sends frames of up to %u bytes, and one had %u; give it %u slots in a row, or longer ones\n",
 			tc, longest, bytes, slots);
+	else if (bytes > KPN_FRAME_BYTES_MAX)
+		netdev_warn(
+			keepon->dev,
+			"oversize: no link sends more than %u bytes, tag and FCS included, and one frame had %u; lower the MTU it came with\n",
+			KPN_FRAME_BYTES_MAX, bytes);
 	else
 		netdev_warn(
 			keepon->dev,

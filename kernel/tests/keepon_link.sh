@@ -88,6 +88,12 @@ like "$_output" "mtu 192 is below 1280, .*; depth_slots 63 with a ring of 78, or
 run "as it says" ip link set rt0 type keepon ring 78
 [ "$(cat /sys/class/net/rt0/mtu)" -ge 1280 ] && ok "it has" || not_ok "it has: $(cat /sys/class/net/rt0/mtu)"
 run "delete" ip link del rt0
+run "a row without room, whatever frame_bytes" ip link add link sim0 name rt0 type keepon slot_bytes 605 frame_bytes 200 partition 20 class 0 slots 0-1 class 1 slots rest
+like "$_output" "is below 1280, .* best effort has 2 of the 3 slots in a row that it takes" "the warning says what is missing"
+run "delete" ip link del rt0
+run "the greatest MTU at once" ip link add link sim0 name rt0 mtu 1504 type keepon
+is "$(cat /sys/class/net/rt0/mtu)" 1504 "it has"
+run "delete" ip link del rt0
 run "an MTU chosen" ip link add link sim0 name rt0 mtu 1000 type keepon
 is "$_output" "" "is nobody's surprise"
 run "delete" ip link del rt0

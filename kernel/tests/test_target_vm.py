@@ -88,6 +88,36 @@ def test_three_stations_over_a_bridge(tmp_path: Path) -> None:
     _capture_says_the_same(tmp_path / "second", streams)
 
 
+def test_frames_in_the_buffers_of_several_slots(tmp_path: Path) -> None:
+    """With `fragments_max` the NICs of the guest send them so, too."""
+    (tmp_path / "fragments.toml").write_text("""\
+schema = "keepon.scenario/1"
+name = "fragments"
+duration_s = 0.3
+[[station]]
+name = "a"
+nic = { fragments_max = 32 }
+[[station]]
+name = "b"
+driver = "standard"
+[[link]]
+ends = ["a", "b"]
+rate_bps = 100_000_000
+[[stream]]
+id = "S"
+talker = "a"
+listeners = ["b"]
+period_ns = 2_000_000
+frame_bytes = 1300
+advance_ns = 10_000_000
+""")
+    run_of = run(str(tmp_path / "fragments.toml"), tmp_path / "out")["runs"][0]
+    plan = json.loads((tmp_path / "out" / documents.PLAN_FILE).read_text())
+    assert run_of["met"] and run_of["streams"]["S"]["delivered"] >= 150
+    # slots of 125 bytes of wire; one descriptor and short placeholders would be 30 of them
+    assert (plan["stations"]["a"]["slot_bytes"], plan["streams"]["S"]["frame_slots"]) == (105, 11)
+
+
 def _capture_says_the_same(folder: Path, streams: dict[str, Any]) -> None:
     """The dissector's delays of what listeners got are those of the result."""
     fields = ["-T", "fields", "-e", "keepon.stream", "-e", "frame.packet_flags_direction"]

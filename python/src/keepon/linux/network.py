@@ -48,6 +48,7 @@ def station_commands(
     mode = HWSIM_MODES[driver]
     yield (
         f"control nic {nic} mode={mode} rate_bps={wire_bps} mac={guest.mac(station.name)} {clock}"
+        f" fragments={station.nic.fragments_max}"
         " queues=8"
     )
     yield f"ip netns add {name}"
