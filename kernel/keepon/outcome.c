@@ -66,11 +66,13 @@ void keepon_report(struct sk_buff *skb, enum kpn_verdict verdict, s64 txtime_ns)
 
 void keepon_say_oversize(struct keepon *keepon, u32 bytes, u16 tc)
 {
+	/* of its own: it would use up what sentences about refused lists may say */
+	static DEFINE_RATELIMIT_STATE(oversize_log, 5 * HZ, 2);
 	unsigned long flags;
 	u32 longest = 0;
 	u32 slots = 0;
 
-	if (!net_ratelimit())
+	if (!__ratelimit(&oversize_log))
 		return;
 	raw_spin_lock_irqsave(&keepon->lock, flags);
 	if (keepon->engine) {

@@ -494,7 +494,9 @@ def test_no_plan_exits_1_and_says_why(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "s.toml"
-    path.write_text(SMALL.replace("frame_bytes = 200", "frame_bytes = 200\ndeadline_ns = 3_900"))
+    text = SMALL.replace("frame_bytes = 200", "frame_bytes = 200\ndeadline_ns = 3_900")
+    one_slot = 'driver = "under-test"\nkeepon = { frame_bytes_max = 0 }'
+    path.write_text(text.replace('driver = "under-test"', one_slot))
     assert _run(["run", str(path), "--out", str(tmp_path / "x")], monkeypatch) == 1
     assert "no plan: stream" in capsys.readouterr().err
     assert _run(["plan", str(path), "--json"], monkeypatch) == 1
