@@ -9,6 +9,7 @@ import json
 import math
 import sys
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
@@ -21,7 +22,7 @@ from keepon.errors import InfeasibleError
 from keepon.model import loading
 from keepon.model.scenario import Scenario
 from keepon.planner import plan as make_plan
-from keepon.planner.parameters import lead, rationale
+from keepon.planner.parameters import lead, polls, rationale
 from keepon.planner.verify import verify
 from keepon.targets.sim import runner
 from keepon.trial.trial import trial
@@ -198,6 +199,27 @@ def test_a_counter_clock_gets_a_batch_that_eq_4_allows() -> None:
         network(streams, {"clock": "counter"}, station={"clock_error_ns": 30_000}, sync=sync)
     )
     assert counter.batch_slots < wide.batch_slots == 32
+
+
+@pytest.mark.parametrize("rate_bps", [100_000_000, GIGABIT])
+@pytest.mark.parametrize(
+    ("keepon", "is_long"), [({}, True), ({"clock": "dual"}, False), ({"mode": "paper"}, False)]
+)
+def test_a_port_without_streams_posts_as_long_as_a_link_by_default(
+    keepon: dict[str, Any], is_long: bool, rate_bps: int
+) -> None:
+    """2.56 ms are posted, and polls come at most 1600 times a second; they may be late by 1 ms.
+    It was 0.12 ms and a poll each 21.8 us at 1 Gb/s."""
+    stream = {"advance_ns": 300_000, "talker": "b", "listeners": ["a"]}
+    plan = chosen(network([stream], {"slot_bytes": 605, **keepon}, rate_bps))
+    choice, nic = plan.choice, needs_of(plan).nic
+    assert choice is not None
+    posting = choice.posting
+    assert is_long == (plan.depth_slots * plan.slot_ps >= 2_560_000_000)
+    assert is_long == (625_000 <= polls.interval_ns(posting, nic) <= 1_000_000)
+    if is_long:
+        assert polls.slack_ns(posting, nic) >= 1_000_000
+        assert plan.ring_slots <= 1024
 
 
 def test_paper_mode_takes_its_batch_unless_frames_would_be_late() -> None:

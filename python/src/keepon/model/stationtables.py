@@ -146,14 +146,16 @@ class KeeponOptions(Table):
     the slots."""
     ring_slots: Annotated[int | Auto, Whole(8, 4096, words=("auto",))] = "auto"
     """Descriptors of the ring. "auto": a power of two from 32 to 1024 that holds 1.25 times the
-    greatest `advance_ns`; 32 in mode "paper"."""
+    greatest `advance_ns` of the port, or 2.56 ms where it sends no stream (100 us with `clock =
+    "dual"`); 32 in mode "paper"."""
     partition_slots: Annotated[int | Auto, Whole(1, 65_536, words=("auto",))] = "auto"
     """Slots after which the table of classes repeats. "auto": what wastes least, which is the least
     common multiple of the streams' periods if that is in range; in mode "paper" the ring, with
     every slot open to every class."""
     batch_slots: Annotated[int | Auto, Whole(1, 4096, words=("auto",))] = "auto"
     """Slots per doorbell, at most `depth_slots`. "auto": the largest power of two that polls
-    sustain, `advance_ns` leaves time for and the stated clock error allows (docs/planner.md)."""
+    sustain, `advance_ns` leaves time for, 1 ms long at most where no stream is sent, and the stated
+    clock error allows (docs/planner.md)."""
     depth_slots: Annotated[int | Auto, Whole(1, 4096, words=("auto",))] = "auto"
     """Slots posted ahead of the wire, from `batch_slots` to `ring_slots` - 1. "auto": the ring
     less an eighth of it (8 slots at least); the batch in mode "paper"."""

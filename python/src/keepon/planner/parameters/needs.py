@@ -18,8 +18,12 @@ from keepon.planner.parameters.asks import AskError
 from keepon.planner.parameters.hardware import Host, Nic, nic_for
 from keepon.planner.parameters.polls import Posting
 
+POSTED_NS = 2_560_000
+"""How long what is posted lasts where no `advance_ns` bounds it, as keepon.ko has it by default."""
+POLL_NS = 1_000_000
+"""The longest batch there, likewise: sent frames go back to their senders with the next poll."""
 ADVANCE_NS = 100_000
-"""Assumed of stations that talk no stream."""
+"""Assumed instead in mode "paper", where best effort waits for batches, and of clock "dual"."""
 
 
 @dataclass(frozen=True)
@@ -118,8 +122,16 @@ class Needs:
         )
 
     @property
+    def posts_long(self) -> bool:
+        """Whether the port posts for as long as keepon.ko does by default, whose defaults for mode
+        "paper" and clock "dual" are short, too.
+        """
+        return not (self.streams or self.paper or self.station.keepon.clock == "dual")
+
+    @property
     def advances_ns(self) -> list[int]:
-        return [stream.advance_ns for _, stream in self.streams] or [ADVANCE_NS]
+        assumed_ns = POSTED_NS if self.posts_long else ADVANCE_NS
+        return [stream.advance_ns for _, stream in self.streams] or [assumed_ns]
 
     def up_to(self, frame_bytes: int) -> Needs:
         """The same with no frame longer than that, sent or stated."""

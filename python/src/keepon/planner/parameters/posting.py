@@ -26,7 +26,7 @@ from keepon.model.wire import (
 )
 from keepon.planner.parameters import asks, lead, polls, room, synchronisation
 from keepon.planner.parameters.asks import AskError
-from keepon.planner.parameters.needs import Choice, Needs
+from keepon.planner.parameters.needs import POLL_NS, Choice, Needs
 from keepon.planner.parameters.polls import Posting
 
 RING_SLOTS_MIN = 32
@@ -42,8 +42,9 @@ def _power_of_two(number: int, up: bool) -> int:
 
 
 def _ring_slots(needs: Needs, spans: Spans, slot_ps: int) -> int:
-    """Enough to hold what is handed over early, with a quarter to spare; what comes earlier is held
-    back. And for the longest frame, and the slots of two that the tail must not divide.
+    """Enough to hold what is handed over early, or what is posted where nothing is, with a quarter
+    to spare; what comes earlier is held back. And for the longest frame, and the slots of two that
+    the tail must not divide.
     """
     stated = needs.station.keepon.ring_slots
     if stated != "auto":
@@ -108,6 +109,8 @@ def _limits(needs: Needs, choices: list[Choice]) -> list[tuple[str, Callable[[Ch
     advance_ns = min(needs.advances_ns)
 
     def in_time(choice: Choice) -> bool:
+        if needs.posts_long:
+            return choice.posting.batch_ns <= POLL_NS
         return max(choice.posting.batch_ns, choice.lead_ns) + way_ns <= advance_ns
 
     def accurate(choice: Choice) -> bool:
@@ -116,6 +119,9 @@ def _limits(needs: Needs, choices: list[Choice]) -> list[tuple[str, Callable[[Ch
             needs, choices[-1]
         )
 
+    in_time_told = f"more would not be within the advance of {advance_ns} ns"
+    if needs.posts_long:
+        in_time_told = f"more would be polled less than once in {POLL_NS} ns"
     accuracy = f"Eq. 4 would exceed the clock error of {needs.budget_ns} ns"
     if needs.scenario.sync.grandmaster == needs.station.name:
         accuracy = "Eq. 4 would exceed the clock error stated for stations that follow this one"
@@ -124,7 +130,7 @@ def _limits(needs: Needs, choices: list[Choice]) -> list[tuple[str, Callable[[Ch
             "polls could not sustain more",
             lambda choice: _sleeps(choice.posting) and is_sustained(needs, choice),
         ),
-        (f"more would not be within the advance of {advance_ns} ns", in_time),
+        (in_time_told, in_time),
         (accuracy, accurate),
     ]
 
