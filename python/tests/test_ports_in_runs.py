@@ -319,7 +319,8 @@ def test_who_knows_one_port_only_refuses_before_anything_is_done(
 def test_no_change_is_told_that_would_leave_by_a_port_which_does_not_lead_there() -> None:
     """The shortest way begins at the other port, and the second listener is not beyond that."""
     scenario = scenario_of(
-        station("gw", more="keepon = { frame_bytes_max = 0 }\n"), leaf("s0"), leaf("s1"), bridge("b0"), bridge("b1"), bridge("b2"),
+        station("gw", more="keepon = { frame_bytes_max = 0 }\n"), leaf("s0"), leaf("s1"),
+        bridge("b0"), bridge("b1"), bridge("b2"),
         link("gw", "b0"), link("gw", "b1"), link("b0", "s0"), link("b1", "b2"), link("b2", "s0"),
         link("b2", "s1"),
         stream("m", "gw", "s0", "s1", route=["b1", "b2"], deadline_ns=7_500),

@@ -192,7 +192,8 @@ def test_what_stamps_cannot_show_is_not_said_to_be_for_want_of_frames(
     entry = result["runs"][0]["streams"]["S1"]
     entry["stamps"].update({"talker": SOFTWARE, "listeners": {"listener": SOFTWARE_RECEIVED}})
     late: BoundCheck = {
-        "bound_ns": plan["streams"]["S1"]["bounds"]["delay_ns"], "worst_ns": 9000.0, "met": False, "outcome": "nothing checked",
+        "bound_ns": plan["streams"]["S1"]["bounds"]["delay_ns"], "worst_ns": 9000.0,
+        "met": False, "outcome": "nothing checked",
     }  # fmt: skip
     entry["bound_check"]["delay_ns"] = late
     entry["bound_check"]["release_error_ns"] = {**late, "worst_ns": None}
