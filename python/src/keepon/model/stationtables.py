@@ -147,7 +147,7 @@ class KeeponOptions(Table):
     ring_slots: Annotated[int | Auto, Whole(8, 4096, words=("auto",))] = "auto"
     """Descriptors of the ring. "auto": a power of two from 32 to 1024 that holds 1.25 times the
     greatest `advance_ns` of the port, or 2.56 ms where it sends no stream (100 us with `clock =
-    "dual"`); 32 in mode "paper"."""
+    "dual"`; no more than 256 without fragments); 32 in mode "paper"."""
     partition_slots: Annotated[int | Auto, Whole(1, 65_536, words=("auto",))] = "auto"
     """Slots after which the table of classes repeats. "auto": what wastes least, which is the least
     common multiple of the streams' periods if that is in range; in mode "paper" the ring, with

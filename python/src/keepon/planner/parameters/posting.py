@@ -31,6 +31,8 @@ from keepon.planner.parameters.polls import Posting
 
 RING_SLOTS_MIN = 32
 RING_SLOTS_MAX = 1024
+WHOLE_RING_SLOTS_MAX = 256
+"""Of a port that no advance bounds, on a NIC without fragments: what a Raspberry Pi 4 has."""
 BATCH_SLOTS_MAX = 512
 PAPER_RING_SLOTS = 32
 PAPER_BATCH_SLOTS = 16
@@ -56,7 +58,9 @@ def _ring_slots(needs: Needs, spans: Spans, slot_ps: int) -> int:
         # And so many more that a frame handed over late is not divided by the tail.
         kept = room.ahead_slots(spans, slot_ps, needs.nic) + 4 * spans.slots_max
         covered = max(covered, kept)
-    return min(max(_power_of_two(covered, up=True), RING_SLOTS_MIN), RING_SLOTS_MAX)
+    few = needs.posts_long and needs.station.nic.fragments_max == 1
+    most = WHOLE_RING_SLOTS_MAX if few else RING_SLOTS_MAX
+    return min(max(_power_of_two(covered, up=True), RING_SLOTS_MIN), most)
 
 
 def _depth_slots(needs: Needs, spans: Spans, batch_slots: int, ring_slots: int) -> int:
