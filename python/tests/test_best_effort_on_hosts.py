@@ -68,6 +68,20 @@ def test_what_the_host_takes_keeps_no_stream_waiting(driver: str, load: dict[str
     assert unsent(*parts(driver, **load)) == {}
 
 
+def test_late_frames_are_no_affair_of_an_etf_that_is_not_there(tmp_path: Path) -> None:
+    """Of 24 frames in a row, 7 us each in the driver, the last are late if all come at once."""
+    path = tmp_path / "many.toml"
+    text = text_of(
+        station("a"), leaf("z"), bridge("sw"), link("a", "sw"), link("z", "sw"),
+        *(stream(f"S{number}", "a", "z", period_ns=2_000_000 if number < 12 else 1_000_000,
+                 frame_bytes=64, advance_ns=100_000) for number in range(24)),
+    )  # fmt: skip
+    path.write_text(text, encoding="utf-8")
+    said = " ".join(run_keepon("plan", str(path)).stdout.split())
+    assert "S16: not sent in time: late 3; the host model hands over too late" in said
+    assert "etf" not in said
+
+
 def test_a_wire_that_does_not_keep_up_is_named() -> None:
     """A frame of 1518 bytes takes 12.3 us on the wire and 11 us in the driver, but many come at
     once: ETF hands frames over 150 us before their times.

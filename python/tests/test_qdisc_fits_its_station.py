@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from keepon.errors import EXIT_MISSED, ConfigError
 from keepon.model import loading
+from keepon.model.outcomes import qdisc_remedy
 from keepon.planner import plan as make_plan
 from keepon.planner.verify import verify
 from keepon.targets.sim.refusals import check_supported
@@ -330,6 +331,21 @@ def test_what_etf_drops_has_its_cause_and_what_is_said_of_it_helps(
     assert helps[0] in text
     scenario = loading.parse(text.replace(*helps), "etf.toml")
     assert trial(scenario, make_plan(scenario))["unsent"] == {}
+
+
+@pytest.mark.parametrize(
+    ("qdisc", "is_told"),
+    [
+        (None, True),  # of a station whose driver or `release` has etf
+        (windows(500_000, 500_000), False),
+        (with_etf(200_000, windows(500_000, 500_000)), True),
+    ],
+)
+def test_delta_is_named_only_where_there_is_etf(qdisc: str | None, is_told: bool) -> None:
+    said = qdisc_remedy(["late"], qdisc, 1_000_000)
+    assert said is not None
+    assert is_told == (": raise advance_ns or delta of its etf, or, with taprio," in said)
+    assert is_told == ("etf" in said)
 
 
 @pytest.mark.parametrize(

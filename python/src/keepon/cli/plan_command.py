@@ -166,8 +166,10 @@ def _unsent(scenario: Scenario, plan: Plan, tried: Trial) -> list[str]:
             remedy = "what helps those that came late helps these, too"
         else:
             stream = next(entry for entry in scenario.stream if entry.id == name)
-            qdisc = scenario.station_named(stream.talker).qdisc
-            remedy = qdisc_remedy(verdicts, qdisc, stream.period_ns) or remedy
+            station = scenario.station_named(stream.talker)
+            etf = station.driver != "keepon" or station.release in ("etf", "reschedule")
+            if etf or station.qdisc is not None:
+                remedy = qdisc_remedy(verdicts, station.qdisc, stream.period_ns) or remedy
         alike.setdefault((told, remedy), []).append(name)
     lines = []
     for (told, remedy), names in alike.items():

@@ -41,8 +41,8 @@ QDISC_REMEDIES = {
     " tc or the offset_ns of a window",
     "invalid": "etf refuses a time before one that it has handed on, or one that has passed when"
     " the frame comes: give streams of the talker the same advance_ns, or a longer one",
-    "late": "its time had passed when its qdisc could hand it on: raise advance_ns or delta of its"
-    " etf, or, with taprio, give it an offset_ns that is farther from the start of its window",
+    "late": "its time had passed when its qdisc could hand it on: raise advance_ns{etf}, or, with"
+    " taprio, give it an offset_ns that is farther from the start of its window",
     "oversize": "its talker's qdisc never lets a frame of this length pass: give its class a longer"
     " window, or shorten frame_bytes",
     "no_room": "a queue of its talker is full: raise limit of its qdisc, or send at other times",
@@ -58,7 +58,7 @@ def qdisc_remedy(verdicts: Iterable[str], qdisc: str | None, period_ns: int) -> 
     """What the first verdict of QDISC_REMEDIES says, and what helps; None: there is none of them.
 
     Args:
-        qdisc: commands of the talker; None: it leaves its qdiscs to `release`.
+        qdisc: commands of the talker; None: it leaves its qdiscs to `release`, which has etf.
         period_ns: of the stream.
     """
     found = next((key for key in QDISC_REMEDIES if key in verdicts), None)
@@ -66,7 +66,8 @@ def qdisc_remedy(verdicts: Iterable[str], qdisc: str | None, period_ns: int) -> 
         return None
     cycle_ns = stations.cycle_ns(qdisc) if found == SHUT else None
     if not cycle_ns or period_ns % cycle_ns == 0:
-        return QDISC_REMEDIES[found]
+        has_etf = qdisc is None or stations.has_etf(qdisc)
+        return QDISC_REMEDIES[found].replace("{etf}", " or delta of its etf" if has_etf else "")
     count = cycle_ns // math.gcd(period_ns, cycle_ns)
     return (
         f"its period, {period_ns} ns, is no multiple of the cycle of its talker's taprio,"

@@ -93,6 +93,11 @@ def _etfs(tree: Tree) -> list[Etf]:
     return [qdisc for qdisc in _all(tree) if isinstance(qdisc, Etf)]
 
 
+def has_etf(text: str) -> bool:
+    """Whether there is etf in a station's commands."""
+    return bool(_etfs(_tree(text)))
+
+
 def by_timers(tree: Tree) -> bool:
     """Whether timers of the CPU are the gates: taprio in software. Linux ends the timer when the
     link goes, and no gate opens any more before the schedule is given again (dev_deactivate(),
