@@ -43,6 +43,10 @@ driver when no slot is left.
 """
 LATE = "beyond a bound, beside frames of its talker that came late"
 BEHIND = "beyond a bound or lost, at ports with frames of other talkers that came late"
+ALONE = "tried without the talker's TCP loads of longer frames:"
+"""Of best effort that fills a host only where other TCP loads leave it most of that: how what is
+said of it ends, a number behind it.
+"""
 TAKEN = "in a bridge's queue, behind frames too long for the windows that come"
 """Of a talker that keeps no time: others of its queue take its windows, and it theirs."""
 WAITING = "in its talker's queue when the trial ended"
@@ -103,15 +107,21 @@ def trial(scenario: Scenario, plan: Plan, look: Callable[[], None] = _at_leisure
     duration_ns = max(duration_ns, max(cycles_ns), _sync_ns(scenario)) + max(
         0, talk_start_ns(scenario, plan) - round(scenario.warmup_s * 1e9)
     )
+    settled_ns = round(scenario.warmup_s * 1e9)
     links = [link.model_copy(update={"loss_probability": 0.0}) for link in scenario.link]
+    # However late they begin in a run, they are part of what is tried.
+    loads = [
+        load.model_copy(update={"start_ns": min(load.start_ns, settled_ns)})
+        for load in scenario.load
+    ]
     short = scenario.model_copy(
         update={
-            "duration_s": duration_ns / 1e9, "fault": [], "link": links, "host_tail_scale": 0.0,
+            "duration_s": duration_ns / 1e9, "fault": [], "link": links, "load": loads,
+            "host_tail_scale": 0.0,
         }
     )  # fmt: skip
     driver = "keepon" if short.compare is not None else short.drivers()[0]
     build, run = simulate_build(short, plan, driver, scenario.seed, looked)
-    settled_ns = round(scenario.warmup_s * 1e9)
     if scenario.sync.by_ptp and clocks.wrong_clocks(build, settled_ns):
         # Exchanges of PTP that always take longer than their interval end in time only with what
         # hosts vary.
@@ -125,10 +135,11 @@ def trial(scenario: Scenario, plan: Plan, look: Callable[[], None] = _at_leisure
 
     came, busy = _came_late(short, plan, run.document, run_again)
     late = _late_streams(short, plan, came, {port: entry.told for port, entry in busy.items()})
+    held = {stream.id for stream in short.stream if build.topology.port_of(stream).name in busy}
     unplanned = {
         stream.id: (
             *_unplanned(short.station_named(stream.talker)),
-            *(HELD_UP if build.topology.port_of(stream).name in busy else ()),
+            *(HELD_UP if stream.id in held else ()),
         )
         for stream in short.stream
     }
@@ -169,7 +180,7 @@ def trial(scenario: Scenario, plan: Plan, look: Callable[[], None] = _at_leisure
                 f"the plan failed in the simulator: frames of stream {name} ended as {told}"
             )
         if ended:
-            unsent[name] = ended
+            unsent[name] = late[name] if name in held else ended
         elif not entry["delivered"] and untimed:
             told = TAKEN if plan["streams"][name]["windows"] else WAITING
             unsent[name] = {told: entry["submitted"]}
@@ -188,7 +199,34 @@ def trial(scenario: Scenario, plan: Plan, look: Callable[[], None] = _at_leisure
         found["behind"] = {entry.told: entry.kind for entry in busy.values()}
     if (repeats_ns := math.lcm(*cycles_ns)) > duration_ns:
         found["repeats_s"] = repeats_ns / 1e9
+    if not unsent and (fewer := _shortest_alone(scenario)) is not None:
+        alone = trial(fewer, plan, look)
+        if "behind" in alone:
+            renamed = {key: f"{key}, {ALONE}" for key in alone["behind"]}
+            alone["behind"] = {renamed[key]: kind for key, kind in alone["behind"].items()}
+            alone["unsent"] = {
+                name: {renamed.get(key, key): count for key, count in verdicts.items()}
+                for name, verdicts in alone["unsent"].items()
+            }
+            return alone
     return found
+
+
+def _shortest_alone(scenario: Scenario) -> Scenario | None:
+    """With those TCP loads of each talker alone whose frames are shortest, which keep its driver
+    busiest: what each connection gets of it changes long after a trial. None: there are no others.
+    """
+    shortest: dict[str, int] = {}
+    for load in scenario.load:
+        if load.kind == "tcp":
+            least = shortest.get(load.talker, load.frame_bytes)
+            shortest[load.talker] = min(load.frame_bytes, least)
+    left = [
+        load
+        for load in scenario.load
+        if load.kind != "tcp" or load.frame_bytes == shortest[load.talker]
+    ]
+    return scenario.model_copy(update={"load": left}) if len(left) < len(scenario.load) else None
 
 
 def _overdue(scenario: Scenario, run: Run) -> dict[str, dict[str, int]]:
