@@ -54,7 +54,7 @@ struct hwsim_store {
  * @recorded_seq: slots before it stand in the wire record
  * @rx_seq: slots before it stand in the receive ring of the far end, or did not get there
  * @draws: reads of the index so far
- * @stores: that the model has not been told of, in their order, @store_count of them
+ * @stores: those that the model has not taken yet, oldest first; @store_count of them
  */
 struct hwsim_ring {
 	struct ring_nic *model;

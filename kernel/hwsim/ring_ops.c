@@ -91,8 +91,8 @@ static void *op_buffer(void *context, u32 desc_idx)
 }
 
 /*
- * hwsim_ring_take_stores() - the NIC finds in memory what was stored, each at its time; port locked,
- * the ring runs
+ * hwsim_ring_take_stores() - the NIC finds in memory what was stored, each at its time; the port
+ * is locked and the ring runs
  */
 void hwsim_ring_take_stores(struct hwsim_nic *nic)
 {

@@ -15,7 +15,7 @@ unsigned int keepon_dev_limits(struct keepon *keepon)
 {
 	const struct keepon_gates *gates[2] = { keepon->taprio.now, keepon->taprio.next };
 	struct net_device *dev = keepon->dev;
-	unsigned int most = keepon->plan.frame_most;
+	unsigned int most = keepon->plan.frame_max_any;
 	unsigned int max;
 	u32 i;
 

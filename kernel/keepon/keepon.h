@@ -376,8 +376,8 @@ int keepon_napi_poll(struct napi_struct *napi, int budget);
  */
 void keepon_report(struct sk_buff *skb, enum kpn_verdict verdict, s64 txtime_ns);
 /**
- * keepon_say_oversize() - a line in the log, not too many of them: a frame of @bytes, FCS included, is
- * longer than class @tc can send, how long they may be and what makes that more
+ * keepon_say_oversize() - log, rate-limited, that a frame of @bytes, FCS included, is longer than
+ * class @tc can send, the longest it can, and the options that would allow more
  */
 void keepon_say_oversize(struct keepon *keepon, u32 bytes, u16 tc);
 

@@ -129,7 +129,7 @@ static void warn_without_ip(const struct keepon *keepon, struct netlink_ext_ack 
 	if (plan->frame_max >= bytes)
 		keepon_explain(extack, "mtu %u is below %u, so %s is without %s", keepon->dev->mtu,
 			       least, keepon->dev->name, lost);
-	else if (plan->frame_most >= bytes)
+	else if (plan->frame_max_any >= bytes)
 		keepon_explain(
 			extack,
 			"mtu %u is below %u, so %s is without %s; where mqprio leads priority 0 to a class with more slots in a row than class 0, set mtu %u",

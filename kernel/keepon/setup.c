@@ -41,9 +41,9 @@ static const u32 slot_bytes_usual[] = { 105, 605, KEEPON_SLOT_BYTES_PUBLISHED };
 #define KEEPON_POLL_NS_DEFAULT NSEC_PER_MSEC
 
 /*
- * Polls a second that follow from a depth, four to it: with their interrupts 3000 instructions each,
- * they leave a CPU of 500 million two thirds, and the wire is busy while a poll waits for a longest
- * frame. A batch may ask for more, as many as the backend can bear.
+ * Polls a second that follow from a depth, four to it. At 3000 instructions each, interrupt
+ * included, they leave two thirds of a CPU of 500 million instructions a second, and the wire is
+ * busy while a poll waits for a longest frame. A batch may ask for more, as many as the backend can bear.
  */
 #define KEEPON_POLLS_MAX 50000
 
@@ -394,7 +394,7 @@ static int check_polls(const struct keepon_plan *plan, const struct keepon_setup
 		return 0;
 	keepon_explain(
 		extack,
-		"depth_slots %u makes %llu polls a second, and %u are the most; a depth of %llu is enough, or longer slots are.",
+		"depth_slots %u makes %llu polls a second, and %u are the most; a depth of %llu is enough, or longer slots are",
 		config->depth_slots, div64_u64(4 * PSEC_PER_SEC, depth_ps), KEEPON_POLLS_MAX,
 		DIV64_U64_ROUND_UP(4 * PSEC_PER_SEC / KEEPON_POLLS_MAX, slot_ps));
 	return -EINVAL;
@@ -437,7 +437,7 @@ static int work_out(struct keepon_plan *plan, const struct keepon_setup *setup, 
 	}
 	plan->frame_max = kpn_config_frame_bytes_max(
 		config, &plan->caps, keepon_row_slots(plan->masks, config->partition_slots, 0));
-	plan->frame_most = kpn_config_frame_bytes_max(
+	plan->frame_max_any = kpn_config_frame_bytes_max(
 		config, &plan->caps,
 		keepon_row_slots(plan->masks, config->partition_slots, KPN_CLASS_COUNT));
 	return check_polls(plan, setup, extack);

@@ -57,7 +57,7 @@ struct keepon_setup {
  * @caps: of the backend; @claims: enum keepon_native_claims; @context: enum keepon_native_context
  * @masks: config.partition_slots class masks; kvmalloc
  * @class_slots: how many of them allow each class
- * @frame_max: longest frame of class 0 by them, FCS included (keepon_row_slots()); @frame_most: of
+ * @frame_max: longest frame of class 0 by them, FCS included (keepon_row_slots()); @frame_max_any: of
  *	any class
  * @clock: enum keepon_clock; @merge, @tau_ns: as chosen, 0 ns: what kpn_merge_tau_ns() says
  * @backend: enum keepon_backend; @force: run it though nobody has seen its wire take its time
@@ -73,7 +73,7 @@ struct keepon_plan {
 	u16 *masks;
 	u32 class_slots[KEEPON_CLASS_COUNT];
 	u32 frame_max;
-	u32 frame_most;
+	u32 frame_max_any;
 	u8 poll;
 	u32 poll_cpu;
 	u8 poll_fifo;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # keepon_hwcheck on the controller of an emulated Versal board, lent by keepon_gem; the host judges
-# its records and the wire's log. PREFETCH: what the driver is told.
+# its records and the wire's log. PREFETCH: that parameter of the driver.
 . /lib/keepon/test.sh
 . /lib/keepon/lent.sh
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * `random_frames send DEVICE COUNT LEAST`: broadcast frames of random lengths from LEAST bytes of
- * payload on, each with its number and bytes that follow from it. `random_frames receive DEVICE COUNT
- * LEAST`: until all have come, or none does for two seconds; prints "whole N wrong N twice N": frames as they were sent, frames that were
- * never sent, and frames that came again.
+ * payload on, each with its number and bytes that follow from it. `random_frames receive DEVICE
+ * COUNT LEAST`: until all have come, or none does for two seconds; prints "whole N wrong N twice N":
+ * frames as they were sent, frames that were never sent, and frames that came again.
  */
 #include <poll.h>
 #include <stdint.h>

@@ -186,7 +186,8 @@ def test_full_frames_of_a_busy_sender(
 )
 def test_random_frames_of_fragments(nic: str, count: int, honest: bool, tmp_path: Path) -> None:
     """No good frame leaves but those that were sent, once each, whatever mixtures of old and new
-    descriptors a NIC fetches. Those that do not leave are told, unless its limits are a lie.
+    descriptors a NIC fetches. Those that do not leave have a verdict that says so, unless the NIC
+    states wrong limits.
     """
     nic = f"fragments=32 {nic}"
     heard, link = exchange(tmp_path, 105, 14, 10**8, nic, count, 46, storm=True)

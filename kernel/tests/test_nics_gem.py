@@ -222,8 +222,8 @@ def test_frames_longer_than_a_slot(
     lengths: tuple[int, int, int], said: int, fragments: int, append: str,
     model: dict[str, object], tmp_path: Path,
 ) -> None:  # fmt: skip
-    """Echoes of all lengths beside the stream. Of fragments the model writes back the first: that
-    the others were not would be told as slots handed over too soon.
+    """Echoes of all lengths beside the stream. Of fragments the model writes back the first alone;
+    a driver that waited for the others would log slots handed over too soon.
     """
     log = tmp_path / "wire.csv"
     result = boot(

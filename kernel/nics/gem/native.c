@@ -10,7 +10,7 @@
  * and the ring has to keep room for those that may still be written back: a store that comes before
  * that is lost. Progress is where the transmitter is in the ring.
  *
- * A frame of several descriptors ends in that with LAST and has the FCS that lies in its last buffer.
+ * A frame of several descriptors ends in that with LAST; its FCS is the one in the last buffer.
  * NO_FCS is in all of them: the controller takes it from the first that it fetches, whichever that
  * is. It writes back that one alone; the others are marked as used when the frame is retired.
  */
