@@ -203,7 +203,7 @@ def test_a_stall_beyond_the_depth_is_an_underrun(seen: dict[str, Seen]) -> None:
     assert 0 < it.ended() - it.sent() < 100
 
 
-def test_an_underrun_costs_the_clock_a_restart_and_not_what_it_takes_to_prepare_one(
+def test_an_underrun_costs_the_clock_no_more_than_is_promised(
     seen: dict[str, Seen],
 ) -> None:
     """In the NIC's time, slots are as far from the txtimes after the pause as before."""
@@ -218,9 +218,11 @@ def test_an_underrun_costs_the_clock_a_restart_and_not_what_it_takes_to_prepare_
     before, after = phase_ps[:50], phase_ps[-50:]
     assert max(before) - min(before) < 10_000 and max(after) - min(after) < 10_000
     lost_ps = (after[0] - before[0] + SLOT_PS // 2) % SLOT_PS - SLOT_PS // 2
-    # the strip carried over the pause, the range of the restart latency, a doorbell; planning 253
-    # slots takes longer
-    assert abs(lost_ps) <= 2 * it.running["clock_error_ps"] + 1_000_000 + 1_000_000, lost_ps / 1000
+    # the strip carried over the pause; its rate, as unsure as the strip is wide over the 0.2 s at
+    # least that the wire had run, for 60 ms; the range of the restart latency; a doorbell
+    strip_ps = 2 * it.running["clock_error_ps"]
+    rate_ps = strip_ps * 60 // 200
+    assert abs(lost_ps) <= strip_ps + rate_ps + 1_000_000 + 1_000_000, lost_ps / 1000
 
 
 def test_a_nic_that_fetches_further_than_it_says_loses_frames(seen: dict[str, Seen]) -> None:
