@@ -189,6 +189,7 @@ static void op_rearm(void *context, u32 first_idx, u32 count)
 	struct exact_nic *nic = context;
 
 	(void)first_idx;
+	exact_nic_go(nic, nic->rearm_ns);
 	nic->rearmed += count;
 }
 

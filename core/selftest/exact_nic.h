@@ -45,6 +45,7 @@ struct exact_sent {
  * @store_ns: time that passes before a descriptor store takes effect, as if the CPU were held up
  *	there
  * @late_store_ns: the same before the next store, once
+ * @rearm_ns: time that passes before descriptors that are handed over anew are the NIC's
  * @bell_ns: the same before the next doorbell, once
  * @after_read_ns: the same after the next reading of the index, once
  * @lag_ns: a done index shows so much late, less than a slot
@@ -74,6 +75,7 @@ struct exact_nic {
 	u64 copy_ns;
 	u64 store_ns;
 	u64 late_store_ns;
+	u64 rearm_ns;
 	u64 bell_ns;
 	u64 after_read_ns;
 	u64 lag_ns;

@@ -25,6 +25,7 @@ static void test_underrun_keeps_the_count_and_nearly_the_time(struct kpn_selftes
 
 		exact_nic_prepare(&nic);
 		nic.ppb = 50000;
+		nic.caps.desc_persistent = false;
 		exact_nic_start(&nic, START_NS);
 		kpn_pacer_adjtime(nic.pacer, 0);
 		exact_nic_run(&nic, 50 * MS);
@@ -33,7 +34,10 @@ static void test_underrun_keeps_the_count_and_nearly_the_time(struct kpn_selftes
 		offset_ns = clock_offset_ns();
 		exact_nic_go(&nic, stalls_ns[i]);
 		KPN_EXPECT(t, nic.idle);
+		/* what preparing the restart takes makes the wire late, and not the clock wrong */
+		nic.rearm_ns = 30 * SLOT_NS;
 		exact_nic_poll(&nic, 0);
+		nic.rearm_ns = 0;
 		KPN_EXPECT_EQ(t, stats()->underruns, 1);
 		KPN_EXPECT_EQ(t, nic.events[KPN_EVENT_UNDERRUN], 1);
 		KPN_EXPECT_EQ(t, state().synchronised, false);
