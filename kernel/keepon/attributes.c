@@ -110,6 +110,9 @@ static const struct keepon_attribute rows[IFLA_KEEPON_MAX + 1] = {
 	[IFLA_KEEPON_BACKEND] =
 		RANGED("backend", U8, backend, KEEPON_BACKEND_GENERIC, "choose native or generic"),
 	[IFLA_KEEPON_FORCE] = RANGED("force", U8, force, 1, "choose on or off"),
+	[IFLA_KEEPON_RECEIVE] =
+		RANGED("receive", U8, receive, KEEPON_RECEIVE_ALL, "choose card or all"),
+	[IFLA_KEEPON_PRIORITIES] = RANGED("priorities", U8, priorities, 1, "choose on or off"),
 	[IFLA_KEEPON_MERGE] =
 		RANGED("merge", U8, merge, KPN_MERGE_PUBLISHED, "choose strip or published"),
 	[IFLA_KEEPON_TAU_NS] = RANGED("tau_ns", U32, tau_ns, NSEC_PER_SEC,

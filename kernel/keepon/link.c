@@ -82,6 +82,17 @@ static int check_polling(const struct keepon_plan *old, const struct keepon_plan
 	return -EPERM;
 }
 
+/* Whose the frames are that the card receives is decided when the link is made. */
+static int check_receive(const struct keepon_plan *old, const struct keepon_plan *plan,
+			 struct netlink_ext_ack *extack)
+{
+	if (plan->receive == old->receive)
+		return 0;
+	keepon_explain(extack,
+		       "receive of a link cannot be changed; delete the link and add it anew");
+	return -EOPNOTSUPP;
+}
+
 /* What the user said of the device itself. */
 static int choose_address_and_mtu(struct keepon *keepon, struct nlattr *tb[],
 				  struct netlink_ext_ack *extack)
@@ -264,7 +275,8 @@ static int keepon_changelink(struct net_device *dev, struct nlattr *tb[], struct
 			keepon_plan_make(&plan, &setup, keepon->lower, extack);
 	if (error)
 		goto free_setup;
-	error = check_polling(&keepon->plan, &plan, extack)        ?:
+	error = check_receive(&keepon->plan, &plan, extack)        ?:
+			check_polling(&keepon->plan, &plan, extack)        ?:
 			keepon_taprio_check(keepon, &plan, extack) ?:
 			keepon_credit_check(keepon, &plan, extack) ?:
 			keepon_engine_replan(keepon, &plan, extack);

@@ -61,6 +61,7 @@ struct keepon_setup {
  *	any class
  * @clock: enum keepon_clock; @merge, @tau_ns: as chosen, 0 ns: what kpn_merge_tau_ns() says
  * @backend: enum keepon_backend; @force: run it though nobody has seen its wire take its time
+ * @receive: enum keepon_receive; @priorities: those of the card's frames choose a class
  * @rx_caps: of the receive ring, with clock dual
  * @limits: the most one call on the pacer does; of the pacer that runs by this plan
  * @rx_limits: the same of a beat of the receive ring, 0 without clock dual
@@ -82,6 +83,8 @@ struct keepon_plan {
 	u8 merge;
 	u8 backend;
 	u8 force;
+	u8 receive;
+	u8 priorities;
 	u32 tau_ns;
 	u32 rx_poll_cpu;
 	struct keepon_native_rx_caps rx_caps;

@@ -39,6 +39,7 @@ static const char *const trims[] = { "any", "reserved", NULL };
 static const char *const switches[] = { "off", "on", NULL };
 static const char *const polls[] = { "hrtimer", "thread", NULL };
 static const char *const txtimes[] = { "phc", "tai", NULL };
+static const char *const receivers[] = { "card", "all", NULL };
 static const char *const backends[] = { "native", "generic", NULL };
 
 static const struct option options[] = {
@@ -69,6 +70,8 @@ static const struct option options[] = {
 	{ "rx_poll_cpu", IFLA_KEEPON_RX_POLL_CPU, 4, NULL },
 	{ "poll_fifo", IFLA_KEEPON_POLL_FIFO, 1, NULL },
 	{ "txtime", IFLA_KEEPON_TXTIME, 1, txtimes },
+	{ "receive", IFLA_KEEPON_RECEIVE, 1, receivers },
+	{ "priorities", IFLA_KEEPON_PRIORITIES, 1, switches },
 	{ "backend", IFLA_KEEPON_BACKEND, 1, backends },
 	{ "force", IFLA_KEEPON_FORCE, 1, switches },
 };
@@ -102,6 +105,7 @@ static void print_help(struct link_util *link, int argc, char **argv, FILE *file
 		"         [ trim { any | reserved } ] [ trim_down BYTES ] [ trim_up BYTES ]\n"
 		"         [ drift_ppb PPB ] [ wander_ppb PPB_PER_S ] [ dither { on | off } ]\n"
 		"         [ poll { hrtimer | thread } ] [ poll_cpu CPU ] [ rx_poll_cpu CPU ] [ poll_fifo PRIORITY ]\n"
+		"         [ receive { card | all } ] [ priorities { on | off } ]\n"
 		"         [ poll_overhead_ns NS ] [ backend { native | generic } ] [ force { on | off } ]\n"
 		"\n"
 		"CLASSES: numbers 0 to 15 and ranges: 3 or 0-2,7\n"

@@ -46,6 +46,7 @@ static const struct number numbers[] = {
 	{ IFLA_KEEPON_TAU_NS, 4, 3, { 0, 1, 50000 } },
 	{ IFLA_KEEPON_RX_POLL_CPU, 4, 1, { 0 } },
 	{ IFLA_KEEPON_PADDING, 1, 2, { 0, 1 } },
+	{ IFLA_KEEPON_PRIORITIES, 1, 2, { 0, 1 } },
 	{ IFLA_KEEPON_HORIZON_NS, 8, 3, { 0, 1000000, 4000000000 } },
 };
 

@@ -77,6 +77,8 @@ enum {
 	IFLA_KEEPON_LIMIT_RX_FRAMES, /* __u32, 0 without clock dual */
 	IFLA_KEEPON_FORCE,           /* __u8 0, 1 */
 	IFLA_KEEPON_FRAME_BYTES,     /* __u32: longest frame, in several slots; 0: none is longer */
+	IFLA_KEEPON_RECEIVE,         /* __u8 enum keepon_receive, of a new link only */
+	IFLA_KEEPON_PRIORITIES,      /* __u8 0, 1: priorities of the card's frames choose a class */
 	__IFLA_KEEPON_MAX,
 };
 
@@ -124,6 +126,16 @@ enum keepon_txtime {
 enum keepon_backend {
 	KEEPON_BACKEND_NATIVE,
 	KEEPON_BACKEND_GENERIC,
+};
+
+/**
+ * enum keepon_receive - whose the frames are that the card receives
+ * @KEEPON_RECEIVE_CARD: the card's; the link is a way out only
+ * @KEEPON_RECEIVE_ALL: the link's, while it is up
+ */
+enum keepon_receive {
+	KEEPON_RECEIVE_CARD,
+	KEEPON_RECEIVE_ALL,
 };
 
 #endif
