@@ -266,14 +266,14 @@ static int get_ts_info(struct net_device *dev, struct keepon_ts_info *info)
 	return 0;
 }
 
-KEEPON_HWTSTAMP_IOCTL(capture_hwtstamp_get, capture_hwtstamp_set)
+KEEPON_HWTSTAMP_IOCTL(capture_hwtstamp_get, capture_hwtstamp_set, keepon_no_ioctl)
 
 static const struct net_device_ops capture_ops = {
 	.ndo_open = capture_open,
 	.ndo_stop = capture_stop,
 	.ndo_start_xmit = capture_xmit,
 	.ndo_get_stats64 = capture_get_stats64,
-	KEEPON_HWTSTAMP_OPS(capture_hwtstamp_get, capture_hwtstamp_set),
+	KEEPON_HWTSTAMP_OPS(capture_hwtstamp_get, capture_hwtstamp_set, keepon_no_ioctl),
 };
 
 static const struct ethtool_ops capture_ethtool_ops = {

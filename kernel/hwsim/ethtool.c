@@ -108,7 +108,7 @@ static int set_ringparam(struct net_device *dev, struct ethtool_ringparam *ring,
 			 struct netlink_ext_ack *extack)
 {
 	struct hwsim_nic *nic = netdev_priv(dev);
-	bool open = netif_running(dev);
+	unsigned long flags;
 
 	if (ring->tx_pending < HWSIM_TX_RING_MIN) {
 		NL_SET_ERR_MSG(extack, "tx must be 2 to 4096");
@@ -117,11 +117,10 @@ static int set_ringparam(struct net_device *dev, struct ethtool_ringparam *ring,
 	keepon_native_stop(dev);
 	if (nic->claimed || hwsim_rx_lent(nic))
 		return -EBUSY;
-	netif_tx_disable(dev);
-	hwsim_transmit_drain(nic);
+	/* what waits beyond a smaller one leaves as it would have */
+	raw_spin_lock_irqsave(&nic->port.lock, flags);
 	nic->params.tx_ring = ring->tx_pending;
-	if (open)
-		netif_tx_wake_all_queues(dev);
+	raw_spin_unlock_irqrestore(&nic->port.lock, flags);
 	keepon_native_ready(dev);
 	return 0;
 }
@@ -129,7 +128,10 @@ static int set_ringparam(struct net_device *dev, struct ethtool_ringparam *ring,
 static int get_ts_info(struct net_device *dev, struct keepon_ts_info *info)
 {
 	struct hwsim_nic *nic = netdev_priv(dev);
+	int err = keepon_native_ts_info(dev, info);
 
+	if (err != -EOPNOTSUPP)
+		return err;
 	info->so_timestamping = SOF_TIMESTAMPING_TX_SOFTWARE | SOF_TIMESTAMPING_RX_SOFTWARE |
 				SOF_TIMESTAMPING_SOFTWARE | SOF_TIMESTAMPING_TX_HARDWARE |
 				SOF_TIMESTAMPING_RX_HARDWARE | SOF_TIMESTAMPING_RAW_HARDWARE;
@@ -179,7 +181,10 @@ const struct ethtool_ops hwsim_ethtool_pause_ops = {
 int hwsim_hwtstamp_get(struct net_device *dev, struct keepon_hwtstamp *config)
 {
 	struct hwsim_nic *nic = netdev_priv(dev);
+	int err = keepon_native_hwtstamp_get(dev, config);
 
+	if (err != -EOPNOTSUPP)
+		return err;
 	*config = nic->hwtstamp;
 	return 0;
 }
@@ -189,7 +194,10 @@ int hwsim_hwtstamp_set(struct net_device *dev, struct keepon_hwtstamp *config,
 		       struct netlink_ext_ack *extack)
 {
 	struct hwsim_nic *nic = netdev_priv(dev);
+	int err = keepon_native_hwtstamp_set(dev, config, extack);
 
+	if (err != -EOPNOTSUPP)
+		return err;
 	if (config->flags)
 		return -EINVAL;
 	if (config->tx_type != HWTSTAMP_TX_OFF && config->tx_type != HWTSTAMP_TX_ON)

@@ -270,11 +270,21 @@ static void fill_pool(struct hwsim_nic *nic, u32 ring_slots)
 	hwsim_pool_refill(&nic->pool, &nic->port.lock, GFP_KERNEL);
 }
 
+static void set_claimed(struct hwsim_nic *nic, bool claimed)
+{
+	unsigned long flags;
+
+	netif_tx_lock_bh(nic->dev);
+	raw_spin_lock_irqsave(&nic->port.lock, flags);
+	nic->claimed = claimed;
+	raw_spin_unlock_irqrestore(&nic->port.lock, flags);
+	netif_tx_unlock_bh(nic->dev);
+}
+
 static int native_claim(struct net_device *dev, const struct keepon_native_setup *setup,
 			struct keepon_native *native)
 {
 	struct hwsim_nic *nic = lender(dev);
-	unsigned long flags;
 	int err;
 
 	if (!nic || nic->port.removed)
@@ -290,9 +300,7 @@ static int native_claim(struct net_device *dev, const struct keepon_native_setup
 	err = allocate(nic, setup);
 	if (err)
 		return err;
-	raw_spin_lock_irqsave(&nic->port.lock, flags);
-	nic->claimed = true;
-	raw_spin_unlock_irqrestore(&nic->port.lock, flags);
+	set_claimed(nic, true);
 	if (!hwsim_transmit_drain(nic))
 		netdev_warn(
 			dev,
@@ -308,16 +316,14 @@ static int native_claim(struct net_device *dev, const struct keepon_native_setup
 static void native_release(struct net_device *dev, struct keepon_native *native)
 {
 	struct hwsim_nic *nic = netdev_priv(dev);
-	unsigned long flags;
 
 	if (WARN_ON(!nic->claimed))
 		return;
 	stop_model(nic);
 	free_memory(nic->ring);
 	hwsim_pool_resize(&nic->pool, &nic->port.lock, 0);
-	raw_spin_lock_irqsave(&nic->port.lock, flags);
-	nic->claimed = false;
-	raw_spin_unlock_irqrestore(&nic->port.lock, flags);
+	set_claimed(nic, false);
+	netif_tx_wake_all_queues(dev);
 	native->ops = NULL;
 	native->nic = NULL;
 }

@@ -86,6 +86,7 @@ static void nic_receive(struct hwsim_port *port, struct hwsim_frame *frame,
 		skb_hwtstamps(skb)->hwtstamp = ns_to_ktime(
 			hwsim_phc_at(port->tb, hwsim_local_ps(port->tb, arrival->sfd_true_ps)).ns);
 	skb->protocol = eth_type_trans(skb, nic->dev);
+	keepon_native_received(skb, nic->dev);
 	if (netif_rx(skb) != NET_RX_SUCCESS)
 		hwsim_count(port, HWSIM_rx_dropped, 1);
 }
@@ -184,7 +185,7 @@ static int nic_setup_tc(struct net_device *dev, enum tc_setup_type type, void *d
 	}
 }
 
-KEEPON_HWTSTAMP_IOCTL(hwsim_hwtstamp_get, hwsim_hwtstamp_set)
+KEEPON_HWTSTAMP_IOCTL(hwsim_hwtstamp_get, hwsim_hwtstamp_set, keepon_no_ioctl)
 
 static const struct net_device_ops nic_ops = {
 	.ndo_open = nic_open,
@@ -194,7 +195,7 @@ static const struct net_device_ops nic_ops = {
 	.ndo_setup_tc = nic_setup_tc,
 	.ndo_set_mac_address = eth_mac_addr,
 	.ndo_validate_addr = eth_validate_addr,
-	KEEPON_HWTSTAMP_OPS(hwsim_hwtstamp_get, hwsim_hwtstamp_set),
+	KEEPON_HWTSTAMP_OPS(hwsim_hwtstamp_get, hwsim_hwtstamp_set, keepon_no_ioctl),
 };
 
 /** hwsim_nic_is() - @dev is one of ours */

@@ -28,7 +28,7 @@ static struct hwsim_done *done_of(struct sk_buff *skb)
 
 static bool may_reach_wire(const struct hwsim_nic *nic)
 {
-	return !nic->claimed && nic->port.open && !nic->port.removed;
+	return nic->port.open && !nic->port.removed;
 }
 
 /*
@@ -58,6 +58,9 @@ netdev_tx_t hwsim_transmit(struct sk_buff *skb, struct net_device *dev)
 	unsigned long flags;
 	u64 local_ps;
 
+	/* changes under the same lock of the stack */
+	if (nic->claimed)
+		return keepon_native_transmit(skb, dev);
 	if (skb->len <= bytes_max && (!skb->no_fcs || skb->len >= HWSIM_FRAME_BYTES_MIN))
 		frame = hwsim_frame_create(skb, NULL, skb->len);
 	if (!frame)

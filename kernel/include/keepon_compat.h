@@ -26,12 +26,13 @@
 #define keepon_hwtstamp kernel_hwtstamp_config
 
 /* KEEPON_HWTSTAMP_IOCTL - what KEEPON_HWTSTAMP_OPS needs, once per file that uses it */
-#define KEEPON_HWTSTAMP_IOCTL(get, set)
+#define KEEPON_HWTSTAMP_IOCTL(get, set, otherwise)
 /*
  * KEEPON_HWTSTAMP_OPS - members of struct net_device_ops: int get(dev, config), int set(dev,
- * config, extack)
+ * config, extack), and ndo_eth_ioctl for all other requests
  */
-#define KEEPON_HWTSTAMP_OPS(get, set) .ndo_hwtstamp_get = (get), .ndo_hwtstamp_set = (set)
+#define KEEPON_HWTSTAMP_OPS(get, set, otherwise) \
+	.ndo_hwtstamp_get = (get), .ndo_hwtstamp_set = (set), .ndo_eth_ioctl = (otherwise)
 
 #else
 
@@ -64,12 +65,14 @@ static inline int keepon_hwtstamp_from_user(struct ifreq *ifr, struct keepon_hwt
 	return 0;
 }
 
-#define KEEPON_HWTSTAMP_IOCTL(get, set)                                                      \
+#define KEEPON_HWTSTAMP_IOCTL(get, set, otherwise)                                           \
 	static int keepon_hwtstamp_ioctl(struct net_device *dev, struct ifreq *ifr, int cmd) \
 	{                                                                                    \
 		struct keepon_hwtstamp config = {};                                          \
-		int error = -EOPNOTSUPP;                                                     \
+		int error = 0;                                                               \
                                                                                              \
+		if (cmd != SIOCGHWTSTAMP && cmd != SIOCSHWTSTAMP)                            \
+			return otherwise(dev, ifr, cmd);                                     \
 		if (cmd == SIOCGHWTSTAMP)                                                    \
 			error = get(dev, &config);                                           \
 		if (cmd == SIOCSHWTSTAMP)                                                    \
@@ -78,9 +81,26 @@ static inline int keepon_hwtstamp_from_user(struct ifreq *ifr, struct keepon_hwt
 			error = set(dev, &config, NULL);                                     \
 		return error ?: keepon_hwtstamp_to_user(ifr, &config);                       \
 	}
-#define KEEPON_HWTSTAMP_OPS(get, set) .ndo_eth_ioctl = keepon_hwtstamp_ioctl
+#define KEEPON_HWTSTAMP_OPS(get, set, otherwise) .ndo_eth_ioctl = keepon_hwtstamp_ioctl
 
 #endif
+
+/** keepon_no_ioctl() - of a device that knows no other request */
+static inline int keepon_no_ioctl(struct net_device *dev, struct ifreq *ifr, int cmd)
+{
+	return -EOPNOTSUPP;
+}
+
+/* ---- a device without IPv6 of its own: until 6.2 it has to look like a port of a bond ---- */
+
+static inline void keepon_no_addrconf(struct net_device *dev)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
+	dev->priv_flags |= IFF_NO_ADDRCONF;
+#else
+	dev->flags |= IFF_SLAVE;
+#endif
+}
 
 /* ---- ethtool_ops.get_ts_info ---- */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Between keepon.ko and a driver that lends it a transmit ring (contract version 3), and perhaps
+ * Between keepon.ko and a driver that lends it a transmit ring (contract version 4), and perhaps
  * its receive ring, too. Drivers register with the small module keepon_native.ko, which knows
  * neither side; keepon.ko asks it who lends the ring of a device. So a driver loads and works
  * without keepon.ko, and keepon.ko without any driver.
@@ -20,6 +20,7 @@
 
 #include "keepon/nic_ops.h"
 #include "keepon/wire.h"
+#include "keepon_compat.h"
 
 enum { KEEPON_NATIVE_FRAME_BYTES_MAX = 1538 }; /* a longest frame, and room to trim it */
 
@@ -112,12 +113,27 @@ struct keepon_native_setup {
  * @delayed: the wire was, or will soon be, at something else than slots of the ring for up to
  *	@delay_ns: idle, or at @frames frames of others; may be NULL; any context but the ring's own
  *	operations, does not sleep
+ * @transmit: a frame that the device's own transmit function was given while the transmit ring was
+ *	claimed; as ndo_start_xmit, under the same lock, perhaps with interrupts off: it may stop the
+ *	queue, and counts the frame in its byte queue limit, in dev->tstats where the driver has
+ *	them, and as dropped. NULL: all of them are dropped
+ * @received: a frame on its way to the stack, behind eth_type_trans(); its hardware stamp may be
+ *	replaced and its end cut off. BH off; may be NULL
+ * @ts_info, @hwtstamp_get, @hwtstamp_set: as of ethtool and struct net_device_ops, of the device
+ *	the ring of which is claimed; -EOPNOTSUPP: the driver's own hold. RTNL; may be NULL, all
+ *	three of them
  */
 struct keepon_native_owner {
 	void (*stop)(void *owner);
 	void (*lost)(void *owner);
 	void (*ready)(void *owner);
 	void (*delayed)(void *owner, u64 delay_ns, u32 frames);
+	netdev_tx_t (*transmit)(void *owner, struct sk_buff *skb, struct net_device *dev);
+	void (*received)(void *owner, struct sk_buff *skb);
+	int (*ts_info)(void *owner, struct keepon_ts_info *info);
+	int (*hwtstamp_get)(void *owner, struct keepon_hwtstamp *config);
+	int (*hwtstamp_set)(void *owner, struct keepon_hwtstamp *config,
+			    struct netlink_ext_ack *extack);
 };
 
 /**
@@ -212,12 +228,13 @@ static inline u64 keepon_native_place(const struct sk_buff *skb)
  *	bytes, the
  *	core counts slots); -EOPNOTSUPP if it has none to lend, with a sentence of its own in @why
  *	(may be NULL), which may also say why it is not KEEPON_CLAIM_PACED
- * @claim: the ordinary transmit path of @dev is closed and drained, buffers are mapped; -EBUSY if
+ * @claim: the ordinary transmit path of @dev is drained, and what comes on it from now on is for
+ *	keepon_native_transmit(); buffers are mapped; -EBUSY if
  *	claimed already. From now on the owner is told what happens to the ring
  * @reset: wire idle, indices 0, nothing posted, every descriptor a placeholder of setup.slot_bytes,
  *	all
  *	buffers zero and written back; after every halt, before every start
- * @release: the ring is the driver's again and its ordinary transmit path open
+ * @release: the ring is the driver's again, its ordinary transmit path open and every queue awake
  * @query_rx: limits of the receive ring of @dev; -EOPNOTSUPP if it has none to lend or cannot
  *	deliver
  *	frames whose FCS is wrong. NULL, as the next two, if no device of the driver has
@@ -226,8 +243,7 @@ static inline u64 keepon_native_place(const struct sk_buff *skb)
  * @release_rx: the FCS filter is on again
  *
  * Reception stays with the driver all the time, claimed or not: it gives every frame with a good
- * FCS to the stack, once, and drops the others; keepon.ko takes frames from the lower device as any
- * upper device does.
+ * FCS to keepon_native_received() and then to the stack, once, and drops the others.
  */
 struct keepon_native_driver {
 	const char *name;
@@ -288,5 +304,14 @@ void keepon_native_lost(struct net_device *dev);
 void keepon_native_delayed(struct net_device *dev, u64 delay_ns, u32 frames);
 /** keepon_native_ready() - RTNL */
 void keepon_native_ready(struct net_device *dev);
+/** keepon_native_transmit() - ndo_start_xmit while the ring is lent; without an owner it is dropped */
+netdev_tx_t keepon_native_transmit(struct sk_buff *skb, struct net_device *dev);
+/** keepon_native_received() - of every frame, behind eth_type_trans(); BH off */
+void keepon_native_received(struct sk_buff *skb, struct net_device *dev);
+/** keepon_native_ts_info() and the next two - -EOPNOTSUPP: the driver's own hold; RTNL */
+int keepon_native_ts_info(struct net_device *dev, struct keepon_ts_info *info);
+int keepon_native_hwtstamp_get(struct net_device *dev, struct keepon_hwtstamp *config);
+int keepon_native_hwtstamp_set(struct net_device *dev, struct keepon_hwtstamp *config,
+			       struct netlink_ext_ack *extack);
 
 #endif

@@ -89,9 +89,9 @@ static int keepon_dev_open(struct net_device *dev)
 			   extack._msg ?: "no details");
 		return error;
 	}
-	if (dev->flags & IFF_PROMISC)
+	if (dev->flags & IFF_PROMISC && keepon->receives_all)
 		dev_set_promiscuity(keepon->lower, 1);
-	if (dev->flags & IFF_ALLMULTI)
+	if (dev->flags & IFF_ALLMULTI && keepon->receives_all)
 		dev_set_allmulti(keepon->lower, 1);
 	return 0;
 }
@@ -101,6 +101,8 @@ static int keepon_dev_stop(struct net_device *dev)
 	struct keepon *keepon = netdev_priv(dev);
 
 	keepon_engine_stop(keepon);
+	if (!keepon->receives_all)
+		return 0;
 	if (dev->flags & IFF_PROMISC)
 		dev_set_promiscuity(keepon->lower, -1);
 	if (dev->flags & IFF_ALLMULTI)
@@ -114,6 +116,8 @@ static void keepon_set_rx_mode(struct net_device *dev)
 {
 	struct keepon *keepon = netdev_priv(dev);
 
+	if (!keepon->receives_all)
+		return;
 	dev_uc_sync(keepon->lower, dev);
 	dev_mc_sync(keepon->lower, dev);
 }
@@ -122,7 +126,7 @@ static void keepon_change_rx_flags(struct net_device *dev, int change)
 {
 	struct keepon *keepon = netdev_priv(dev);
 
-	if (!(dev->flags & IFF_UP))
+	if (!(dev->flags & IFF_UP) || !keepon->receives_all)
 		return;
 	if (change & IFF_PROMISC)
 		dev_set_promiscuity(keepon->lower, dev->flags & IFF_PROMISC ? 1 : -1);
@@ -150,7 +154,7 @@ static int keepon_get_iflink(const struct net_device *dev)
 	return keepon->lower->ifindex;
 }
 
-KEEPON_HWTSTAMP_IOCTL(keepon_hwtstamp_get, keepon_hwtstamp_set)
+KEEPON_HWTSTAMP_IOCTL(keepon_hwtstamp_get, keepon_hwtstamp_set, keepon_no_ioctl)
 
 static const struct net_device_ops keepon_netdev_ops = {
 	.ndo_init = keepon_dev_init,
@@ -166,7 +170,7 @@ static const struct net_device_ops keepon_netdev_ops = {
 	.ndo_get_stats64 = dev_get_tstats64,
 	.ndo_get_iflink = keepon_get_iflink,
 	.ndo_setup_tc = keepon_setup_tc,
-	KEEPON_HWTSTAMP_OPS(keepon_hwtstamp_get, keepon_hwtstamp_set),
+	KEEPON_HWTSTAMP_OPS(keepon_hwtstamp_get, keepon_hwtstamp_set, keepon_no_ioctl),
 };
 
 void keepon_dev_setup(struct net_device *dev)

@@ -135,6 +135,8 @@ static int claim(struct keepon_engine *engine, struct netlink_ext_ack *extack)
 		return error;
 	}
 	engine->driver->reset(keepon->lower, &engine->native);
+	if (keepon_has_card(engine))
+		keepon_card_stop(keepon);
 	error = keepon_dual_claim(engine, extack);
 	if (error)
 		give_back(engine);
@@ -247,6 +249,8 @@ static int start(struct keepon *keepon, struct netlink_ext_ack *extack)
 	keepon_queue_limits(keepon);
 	netif_carrier_on(keepon->dev);
 	netif_tx_wake_all_queues(keepon->dev);
+	if (keepon_has_card(engine))
+		keepon_card_wake(keepon);
 	return 0;
 give_back:
 	give_back(engine);
@@ -334,6 +338,8 @@ void keepon_engine_stop(struct keepon *keepon)
 	add_ends(keepon, &stats, kpn_pacer_stats(engine->pacer));
 	for (tc = 0; tc < KPN_CLASS_COUNT; tc++)
 		netdev_tx_reset_queue(netdev_get_tx_queue(keepon->dev, tc));
+	if (keepon_has_card(engine))
+		keepon_card_stop(keepon);
 	give_back(engine);
 	free_engine(engine);
 	keepon_taprio_stopped(keepon);

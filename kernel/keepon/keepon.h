@@ -7,6 +7,7 @@
  *	table		class tables by generic netlink (setup.h)
  *	dev, lower	life of the device and of the one beneath it
  *	engine, poll	the wire: start, stop, beat
+ *	card		the device beneath goes on sending
  *	xmit, share, outcome		frames in, who may have how many waiting, frames done
  *	queue		least byte queue limits
  *	receive		frames from the lower device
@@ -43,6 +44,7 @@ enum { KEEPON_POLLERS = 2 };
 
 struct keepon_dual;
 struct keepon_engine;
+struct nf_hook_ops;
 
 /* What is counted of a receive ring; X(name) */
 #define KEEPON_DUAL_COUNTERS(X)                                               \
@@ -67,7 +69,7 @@ struct keepon_dual_counters {
  * @txtime_ns: as its sender gave it, 0 without
  * @deadline_ns: PHC time at which it must have left at the latest, 0 without
  * @sender: where it is counted, NULL without a txtime
- * @queued: counted in the byte queue limit of its queue
+ * @queue: where it came from, of the device that sent it; @queued: counted in its byte queue limit
  */
 struct keepon_frame {
 	struct kpn_frame frame;
@@ -76,6 +78,7 @@ struct keepon_frame {
 	s64 txtime_ns;
 	s64 deadline_ns;
 	struct keepon_sender *sender;
+	struct netdev_queue *queue;
 	bool queued;
 };
 
@@ -122,6 +125,8 @@ struct keepon_promise {
  * struct keepon - an upper device
  * @dev, @lower: itself and the device it sends through
  * @setup, @plan: what was asked for and what it comes to; RTNL
+ * @receives_all: what the lower device receives is ours
+ * @hook: at the egress of the lower device, NULL if there is none; RTNL
  * @engine: while the wire runs; written under RTNL and @lock
  * @down_clock: the PHC while it does not, on the CPU counter, which read @down_ns at its anchor;
  *	@down_clock_version: changes when it is set; @lock
@@ -147,6 +152,8 @@ struct keepon {
 	netdevice_tracker lower_tracker;
 	struct keepon_setup setup;
 	struct keepon_plan plan;
+	bool receives_all;
+	struct nf_hook_ops *hook;
 
 	raw_spinlock_t lock;
 	struct keepon_engine *engine;
@@ -218,6 +225,12 @@ struct keepon_engine {
 	struct keepon_poller poller[KEEPON_POLLERS];
 };
 
+/** keepon_has_card() - the card's own transmit path leads here while the wire runs */
+static inline bool keepon_has_card(const struct keepon_engine *engine)
+{
+	return !engine->driver->any_driver;
+}
+
 /* ---- lower.c: drivers that lend rings, and what happens to a lower device ---- */
 
 /**
@@ -239,6 +252,32 @@ extern const struct keepon_native_owner keepon_lower_owner;
 int keepon_lower_rx_caps(struct net_device *lower, struct keepon_native_rx_caps *caps,
 			 struct netlink_ext_ack *extack);
 int keepon_lower_event(struct notifier_block *block, unsigned long event, void *info);
+/** keepon_upper_of() - the link on @lower, or NULL; RTNL */
+struct keepon *keepon_upper_of(struct net_device *lower);
+
+/* ---- card.c: the lower device goes on sending; all but the hook under RTNL ---- */
+
+/**
+ * keepon_card_share() - a link is made: frames of the card come to it. Return: 0, perhaps with a
+ * sentence, or an error
+ */
+int keepon_card_share(struct keepon *keepon, struct netlink_ext_ack *extack);
+/** keepon_card_hook(), keepon_card_unhook() - where the card is, which may be another namespace */
+int keepon_card_hook(struct keepon *keepon);
+void keepon_card_unhook(struct keepon *keepon);
+/** keepon_card_warn() - a sentence if class 0 has no room for what the card may send */
+void keepon_card_warn(const struct keepon *keepon, struct netlink_ext_ack *extack);
+/** keepon_card_limit() - the least byte queue limit of its queues; its ring is claimed, as below */
+void keepon_card_limit(struct keepon *keepon, u32 bytes);
+/** keepon_card_wake() - class 0 has room; BH off */
+void keepon_card_wake(struct keepon *keepon);
+/** keepon_card_stop() - none of its frames is under way; the queues wait until they are woken */
+void keepon_card_stop(struct keepon *keepon);
+/* As in struct keepon_native_owner. */
+int keepon_card_ts_info(void *owner, struct keepon_ts_info *info);
+int keepon_card_hwtstamp_get(void *owner, struct keepon_hwtstamp *config);
+int keepon_card_hwtstamp_set(void *owner, struct keepon_hwtstamp *config,
+			     struct netlink_ext_ack *extack);
 
 /* ---- link.c, dev.c ---- */
 
@@ -322,6 +361,8 @@ int keepon_clock_settime(struct keepon *keepon, struct kpn_time t);
 
 netdev_tx_t keepon_xmit(struct sk_buff *skb, struct net_device *dev);
 u16 keepon_select_queue(struct net_device *dev, struct sk_buff *skb, struct net_device *sb_dev);
+/** keepon_card_transmit() - as in struct keepon_native_owner */
+netdev_tx_t keepon_card_transmit(void *owner, struct sk_buff *skb, struct net_device *dev);
 
 /**
  * keepon_queue_limits() - no byte queue limit is below what keeps a class's slots full; RTNL, after
@@ -382,6 +423,8 @@ void keepon_report(struct sk_buff *skb, enum kpn_verdict verdict, s64 txtime_ns)
 void keepon_say_oversize(struct keepon *keepon, u32 bytes, u16 tc);
 
 rx_handler_result_t keepon_receive(struct sk_buff **pskb);
+/** keepon_card_received() - as in struct keepon_native_owner */
+void keepon_card_received(void *owner, struct sk_buff *skb);
 
 /* ---- dual.c: clock dual ---- */
 

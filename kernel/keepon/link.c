@@ -28,13 +28,24 @@ static int check_lower(struct net_device *lower, struct netlink_ext_ack *extack)
 		keepon_explain(extack, "%s is no Ethernet device; name one with link", lower->name);
 		return -EINVAL;
 	}
-	if (netdev_is_rx_handler_busy(lower)) {
-		keepon_explain(
-			extack, "%s has an upper device already (%s); delete it first", lower->name,
-			netif_is_bridge_port(lower) ? "a bridge" : "one that takes its frames");
-		return -EBUSY;
-	}
 	return 0;
+}
+
+/* A bridge and others take all that a card receives: beside one of them a link leaves it the card. */
+static int check_upper(const struct keepon *keepon, struct netlink_ext_ack *extack)
+{
+	struct net_device *lower = keepon->lower;
+	const struct keepon *other = keepon_upper_of(lower);
+
+	if (!other && !(keepon->receives_all && netdev_is_rx_handler_busy(lower)))
+		return 0;
+	keepon_explain(extack, "%s has an upper device already (%s); delete it first%s",
+		       lower->name,
+		       other                       ? other->dev->name :
+		       netif_is_bridge_port(lower) ? "a bridge" :
+						     "one that takes its frames",
+		       other ? "" : ", or say receive card");
+	return -EBUSY;
 }
 
 /*
@@ -180,22 +191,35 @@ static void discard(struct keepon *keepon)
 static int attach(struct keepon *keepon, struct netlink_ext_ack *extack)
 {
 	struct net_device *lower = keepon->lower;
-	int error = netdev_rx_handler_register(lower, keepon_receive, keepon->dev);
+	int error = netdev_upper_dev_link(lower, keepon->dev, extack);
 
 	if (error)
 		return error;
-	error = netdev_upper_dev_link(lower, keepon->dev, extack);
-	if (error)
-		goto unregister;
 	error = keepon_native_attach(lower, &keepon_lower_owner, keepon);
 	if (error)
 		goto unlink;
+	error = keepon_card_share(keepon, extack);
+	if (error)
+		goto detach;
+	if (keepon->receives_all)
+		error = netdev_rx_handler_register(lower, keepon_receive, keepon->dev);
+	if (error)
+		goto unhook;
 	return 0;
+unhook:
+	keepon_card_unhook(keepon);
+detach:
+	keepon_native_detach(lower);
 unlink:
 	netdev_upper_dev_unlink(lower, keepon->dev);
-unregister:
-	netdev_rx_handler_unregister(lower);
 	return error;
+}
+
+/* One that hears nothing has nothing to say either: no neighbours, no IPv6 of its own. */
+static void be_silent(struct net_device *dev)
+{
+	dev->flags |= IFF_NOARP;
+	keepon_no_addrconf(dev);
 }
 
 static int make_link(struct net *lower_net, struct net_device *dev, struct nlattr *tb[],
@@ -227,10 +251,13 @@ static int make_link(struct net *lower_net, struct net_device *dev, struct nlatt
 	keepon->setup.counts_slots = keepon_setup_counts_slots(&keepon->setup);
 	if (!error)
 		error = keepon_plan_make(&keepon->plan, &keepon->setup, lower, extack);
+	keepon->receives_all = keepon->plan.receive == KEEPON_RECEIVE_ALL;
 	if (!error)
-		error = check_polling(NULL, &keepon->plan, extack);
+		error = check_upper(keepon, extack) ?: check_polling(NULL, &keepon->plan, extack);
 	if (!error)
 		error = choose_address_and_mtu(keepon, tb, extack);
+	if (!keepon->receives_all)
+		be_silent(dev);
 	if (!error)
 		error = register_netdevice(dev);
 	if (error) {
@@ -243,7 +270,9 @@ static int make_link(struct net *lower_net, struct net_device *dev, struct nlatt
 		return error;
 	}
 	netif_carrier_off(dev);
-	if (dev->mtu < IPV6_MIN_MTU && !tb[IFLA_MTU])
+	if (!keepon->receives_all)
+		keepon_card_warn(keepon, extack);
+	else if (dev->mtu < IPV6_MIN_MTU && !tb[IFLA_MTU])
 		warn_without_ip(keepon, extack);
 	return 0;
 }
@@ -275,10 +304,10 @@ static int keepon_changelink(struct net_device *dev, struct nlattr *tb[], struct
 			keepon_plan_make(&plan, &setup, keepon->lower, extack);
 	if (error)
 		goto free_setup;
-	error = check_receive(&keepon->plan, &plan, extack)        ?:
-			check_polling(&keepon->plan, &plan, extack)        ?:
-			keepon_taprio_check(keepon, &plan, extack) ?:
-			keepon_credit_check(keepon, &plan, extack) ?:
+	error = check_receive(&keepon->plan, &plan, extack)         ?:
+			check_polling(&keepon->plan, &plan, extack) ?:
+			keepon_taprio_check(keepon, &plan, extack)  ?:
+			keepon_credit_check(keepon, &plan, extack)  ?:
 			keepon_engine_replan(keepon, &plan, extack);
 	if (error) {
 		keepon_plan_free(&plan);
@@ -286,8 +315,10 @@ static int keepon_changelink(struct net_device *dev, struct nlattr *tb[], struct
 	}
 	swap(setup, keepon->setup);
 	keepon_dev_refit(keepon, default_mtu);
-	if ((old_mtu >= IPV6_MIN_MTU && dev->mtu < IPV6_MIN_MTU) ||
-	    (old_mtu >= IPV4_MIN_MTU && dev->mtu < IPV4_MIN_MTU))
+	if (!keepon->receives_all)
+		keepon_card_warn(keepon, extack);
+	else if ((old_mtu >= IPV6_MIN_MTU && dev->mtu < IPV6_MIN_MTU) ||
+		 (old_mtu >= IPV4_MIN_MTU && dev->mtu < IPV4_MIN_MTU))
 		warn_without_ip(keepon, extack);
 free_setup:
 	keepon_setup_free(&setup);
@@ -300,8 +331,10 @@ void keepon_dellink(struct net_device *dev, struct list_head *head)
 
 	/* The wire first: frames on their way still refer to the lower device. */
 	keepon_engine_stop(keepon);
+	keepon_card_unhook(keepon);
 	keepon_native_detach(keepon->lower);
-	netdev_rx_handler_unregister(keepon->lower);
+	if (keepon->receives_all)
+		netdev_rx_handler_unregister(keepon->lower);
 	netdev_upper_dev_unlink(keepon->lower, dev);
 	unregister_netdevice_queue(dev, head);
 }

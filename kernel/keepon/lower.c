@@ -142,14 +142,25 @@ const struct keepon_native_owner keepon_lower_owner = {
 	.lost = on_lost,
 	.ready = on_ready,
 	.delayed = on_delayed,
+	.transmit = keepon_card_transmit,
+	.received = keepon_card_received,
+	.ts_info = keepon_card_ts_info,
+	.hwtstamp_get = keepon_card_hwtstamp_get,
+	.hwtstamp_set = keepon_card_hwtstamp_set,
 };
 
-/* The upper device on @lower, or NULL. */
-static struct keepon *upper_of(const struct net_device *lower)
+struct keepon *keepon_upper_of(struct net_device *lower)
 {
-	if (rtnl_dereference(lower->rx_handler) != keepon_receive)
-		return NULL;
-	return netdev_priv(rtnl_dereference(lower->rx_handler_data));
+	struct net_device *upper;
+	struct list_head *at;
+
+	ASSERT_RTNL();
+	netdev_for_each_upper_dev_rcu(lower, upper, at)
+	{
+		if (upper->rtnl_link_ops == &keepon_link_ops)
+			return netdev_priv(upper);
+	}
+	return NULL;
 }
 
 static void delete_upper(struct keepon *keepon)
@@ -163,7 +174,7 @@ static void delete_upper(struct keepon *keepon)
 int keepon_lower_event(struct notifier_block *block, unsigned long event, void *info)
 {
 	struct net_device *lower = netdev_notifier_info_to_dev(info);
-	struct keepon *keepon = upper_of(lower);
+	struct keepon *keepon = keepon_upper_of(lower);
 
 	if (!keepon)
 		return NOTIFY_DONE;
@@ -185,6 +196,14 @@ int keepon_lower_event(struct notifier_block *block, unsigned long event, void *
 		/* Sent as well when it moves to another namespace: the two stay together. */
 		if (lower->reg_state == NETREG_UNREGISTERING)
 			delete_upper(keepon);
+		else
+			keepon_card_unhook(keepon);
+		break;
+	case NETDEV_REGISTER:
+		if (!keepon->hook && keepon_card_hook(keepon))
+			netdev_warn(keepon->dev,
+				    "frames of %s are not taken in its new namespace\n",
+				    lower->name);
 		break;
 	case NETDEV_PRE_TYPE_CHANGE: return NOTIFY_BAD;
 	}

@@ -122,6 +122,13 @@ static void note_lateness(struct keepon *keepon, const struct keepon_frame *fram
 		WRITE_ONCE(*worst_ns, min_t(s64, late_ns, U32_MAX));
 }
 
+static void count_sent(struct net_device *dev, u32 bytes)
+{
+	/* another driver counts by its own means */
+	if (likely(dev->tstats))
+		dev_sw_netstats_tx_add(dev, 1, bytes);
+}
+
 static void complete_one(struct keepon *keepon, struct keepon_frame *frame, int budget)
 {
 	enum kpn_verdict verdict = frame->frame.verdict;
@@ -138,7 +145,7 @@ static void complete_one(struct keepon *keepon, struct keepon_frame *frame, int 
 		give_stamp(skb, start);
 		if (frame->deadline_ns && start.ns > frame->deadline_ns)
 			keepon_report(skb, KPN_VERDICT_LATE, frame->txtime_ns);
-		dev_sw_netstats_tx_add(keepon->dev, 1, skb->len);
+		count_sent(frame->queue->dev, skb->len);
 		napi_consume_skb(skb, budget);
 		return;
 	}
@@ -155,15 +162,23 @@ static void complete_one(struct keepon *keepon, struct keepon_frame *frame, int 
 	}
 	if (verdict == KPN_VERDICT_OVERSIZE)
 		keepon_say_oversize(keepon, frame->frame.frame_bytes, frame->frame.tc);
-	dev_core_stats_tx_dropped_inc(keepon->dev);
+	dev_core_stats_tx_dropped_inc(frame->queue->dev);
 	dev_kfree_skb_any(skb);
 }
 
-/* struct finished - sums of one round, per class; @queued_slots: of @queued_frames */
+/*
+ * struct finished - sums of one round, per class; @queued_slots: of @queued_frames, which are those
+ * of the link; @card: the like of one queue of the card
+ */
 struct finished {
 	u32 frames[KPN_CLASS_COUNT];
 	u32 queued_frames[KPN_CLASS_COUNT];
 	u32 queued_slots[KPN_CLASS_COUNT];
+	struct {
+		struct netdev_queue *queue;
+		u32 frames;
+		u32 slots;
+	} card;
 };
 
 static struct keepon_frame *frame_of(struct kpn_frame *frame)
@@ -171,8 +186,39 @@ static struct keepon_frame *frame_of(struct kpn_frame *frame)
 	return container_of(frame, struct keepon_frame, frame);
 }
 
+static void update_card_queue(struct finished *finished, u32 slot_bytes)
+{
+	if (finished->card.frames)
+		netdev_tx_completed_queue(finished->card.queue, finished->card.frames,
+					  finished->card.slots * slot_bytes);
+	finished->card.frames = 0;
+	finished->card.slots = 0;
+}
+
+static void sum_up(struct keepon *keepon, struct finished *finished,
+		   const struct keepon_frame *frame)
+{
+	u32 tc = frame->frame.tc;
+
+	finished->frames[tc]++;
+	if (!frame->queued)
+		return;
+	if (frame->queue->dev == keepon->dev) {
+		finished->queued_frames[tc]++;
+		finished->queued_slots[tc] += frame->frame.slots;
+		return;
+	}
+	/* most cards have one queue */
+	if (frame->queue != finished->card.queue)
+		update_card_queue(finished, keepon->engine->config.slot_bytes);
+	finished->card.queue = frame->queue;
+	finished->card.frames++;
+	finished->card.slots += frame->frame.slots;
+}
+
 /*
  * At most @most frames of @list.
+ * @finished: sums them up, or NULL
  * @done: receives them, linked by keepon_frame.next
  * Return: the rest of the list.
  */
@@ -183,14 +229,10 @@ static struct kpn_frame *complete_some(struct keepon *keepon, struct kpn_frame *
 	*done = NULL;
 	for (; list && most; most--) {
 		struct keepon_frame *frame = frame_of(list);
-		u32 tc = frame->frame.tc;
 
 		list = list->next;
-		finished->frames[tc]++;
-		if (frame->queued) {
-			finished->queued_frames[tc]++;
-			finished->queued_slots[tc] += frame->frame.slots;
-		}
+		if (finished)
+			sum_up(keepon, finished, frame);
 		complete_one(keepon, frame, budget);
 		frame->next = *done;
 		*done = frame;
@@ -271,7 +313,7 @@ static u32 take_news(struct keepon *keepon)
 	return events;
 }
 
-static void update_queues(struct keepon *keepon, const struct finished *finished, u32 wake)
+static void update_queues(struct keepon *keepon, struct finished *finished, u32 wake)
 {
 	u32 slot_bytes = keepon->engine->config.slot_bytes;
 	u32 tc;
@@ -286,6 +328,9 @@ static void update_queues(struct keepon *keepon, const struct finished *finished
 		    netif_carrier_ok(keepon->dev))
 			netif_tx_wake_queue(queue);
 	}
+	update_card_queue(finished, slot_bytes);
+	if (wake & BIT(0) && keepon_has_card(keepon->engine))
+		keepon_card_wake(keepon);
 }
 
 int keepon_napi_poll(struct napi_struct *napi, int budget)
@@ -312,9 +357,8 @@ int keepon_napi_poll(struct napi_struct *napi, int budget)
 
 void keepon_complete_list(struct keepon *keepon, struct kpn_frame *list)
 {
-	struct finished finished = {};
 	struct keepon_frame *done;
 
 	while (list)
-		list = complete_some(keepon, list, NAPI_POLL_WEIGHT, 0, &finished, &done);
+		list = complete_some(keepon, list, NAPI_POLL_WEIGHT, 0, NULL, &done);
 }

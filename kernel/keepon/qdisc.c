@@ -113,8 +113,17 @@ static int setup_mqprio(struct net_device *dev, struct tc_mqprio_qopt_offload *o
 static int setup_etf(struct net_device *dev, const struct tc_etf_qopt_offload *offload)
 {
 	struct keepon *keepon = netdev_priv(dev);
+	struct netlink_ext_ack extack = {};
 	unsigned long flags;
 
+	if (!offload->queue && offload->enable && !keepon->receives_all) {
+		keepon_explain(
+			&extack,
+			"class 0 sends what %s sends, which has no txtime, and etf drops such frames; set it on another class, or make the link with receive all",
+			keepon->lower->name);
+		keepon_qdisc_say(dev, "etf", NULL, &extack);
+		return -EOPNOTSUPP;
+	}
 	if (offload->queue < 0 || offload->queue >= KEEPON_CLASS_COUNT)
 		return -EINVAL;
 	raw_spin_lock_irqsave(&keepon->lock, flags);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Frames the lower device received are ours while the upper one is up. They are stamped here, on
- * arrival in the stack: late by the driver's interrupt and NAPI latency (docs/kernel.md); or, with
- * clock dual, by their place in the receive ring. The lower device's own stamps are of another
- * clock.
+ * Frames the lower device received stay its own, and are stamped on their way to the stack, if its
+ * driver lends the ring; with receive all they are ours while the upper device is up. The stamp is
+ * that of arrival here: late by the driver's interrupt and NAPI latency (docs/kernel.md); or, with
+ * clock dual, by the place in the receive ring. The lower device's own stamps are of another clock.
  */
 #include <linux/if_arp.h>
 #include <linux/if_vlan.h>
@@ -64,24 +64,24 @@ static u32 length_at(const struct sk_buff *skb, int at, u32 more)
 	return field && *field ? be16_to_cpup(field) + more : 0;
 }
 
-static u32 arp_bytes(const struct sk_buff *skb)
+static u32 arp_bytes(const struct sk_buff *skb, int at)
 {
 	struct arphdr store;
-	const struct arphdr *arp = skb_header_pointer(skb, 0, sizeof(store), &store);
+	const struct arphdr *arp = skb_header_pointer(skb, at, sizeof(store), &store);
 
 	return arp ? sizeof(*arp) + 2 * (arp->ar_hln + arp->ar_pln) : 0;
 }
 
-/* How long a packet is by what it says itself, 0 if that is not known. */
-static u32 packet_bytes(const struct sk_buff *skb)
+/* How long a packet at @at is by what it says itself, 0 if that is not known. */
+static u32 packet_bytes(const struct sk_buff *skb, int at, __be16 protocol)
 {
-	switch (skb->protocol) {
-	case htons(ETH_P_1588): return length_at(skb, PTP_LENGTH_AT, 0);
-	case htons(ETH_P_IP): return length_at(skb, offsetof(struct iphdr, tot_len), 0);
+	switch (protocol) {
+	case htons(ETH_P_1588): return length_at(skb, at + PTP_LENGTH_AT, 0);
+	case htons(ETH_P_IP): return length_at(skb, at + offsetof(struct iphdr, tot_len), 0);
 	case htons(ETH_P_IPV6):
-		return length_at(skb, offsetof(struct ipv6hdr, payload_len),
+		return length_at(skb, at + offsetof(struct ipv6hdr, payload_len),
 				 sizeof(struct ipv6hdr));
-	case htons(ETH_P_ARP): return arp_bytes(skb);
+	case htons(ETH_P_ARP): return arp_bytes(skb, at);
 	case htons(ETH_P_802_2): return be16_to_cpu(eth_hdr(skb)->h_proto);
 	default: return 0;
 	}
@@ -94,11 +94,20 @@ static u32 packet_bytes(const struct sk_buff *skb)
  */
 static void strip_padding(struct sk_buff *skb)
 {
-	u32 bytes = packet_bytes(skb);
+	__be16 protocol = skb->protocol;
+	struct vlan_hdr store;
+	const struct vlan_hdr *vlan = NULL;
+	u32 bytes;
 
+	/* the stack has not taken off the tag yet */
+	if (eth_type_vlan(protocol))
+		vlan = skb_header_pointer(skb, 0, sizeof(store), &store);
+	if (vlan)
+		protocol = vlan->h_vlan_encapsulated_proto;
+	bytes = packet_bytes(skb, vlan ? VLAN_HLEN : 0, protocol);
 	if (!bytes)
 		return;
-	bytes = max_t(u32, bytes, ETH_ZLEN - ETH_HLEN);
+	bytes = max_t(u32, bytes + (vlan ? VLAN_HLEN : 0), ETH_ZLEN - ETH_HLEN);
 	/* On failure it stays as it is, and the receiver judges. */
 	if (bytes < skb->len && pskb_trim_rcsum(skb, bytes))
 		net_dbg_ratelimited("%s: padding of a packet could not be taken off\n",
@@ -127,4 +136,20 @@ rx_handler_result_t keepon_receive(struct sk_buff **pskb)
 	dev_sw_netstats_rx_add(dev, skb->len + ETH_HLEN);
 	strip_padding(skb);
 	return RX_HANDLER_ANOTHER;
+}
+
+/* While no ring is claimed the card has what stamps it has: places are none. */
+void keepon_card_received(void *owner, struct sk_buff *skb)
+{
+	struct keepon *keepon = owner;
+	ktime_t stamp = 0;
+
+	if (keepon->receives_all)
+		return;
+	if (!READ_ONCE(keepon->engine) && READ_ONCE(keepon->plan.clock) != KEEPON_CLOCK_DUAL)
+		return;
+	if (READ_ONCE(keepon->hwtstamp.rx_filter) != HWTSTAMP_FILTER_NONE)
+		stamp = stamp_of(keepon, skb);
+	skb_hwtstamps(skb)->hwtstamp = stamp;
+	strip_padding(skb);
 }

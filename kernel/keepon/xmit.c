@@ -152,6 +152,9 @@ static enum kpn_verdict describe_locked(struct keepon_engine *engine, struct kee
 	frame->frame.tc = tc;
 	frame->frame.flags = 0;
 	frame->frame.txtime_ns = 0;
+	/* what has a txtime has been taken from the card before */
+	if (frame->queue->dev != engine->keepon->dev)
+		return KPN_VERDICT_PENDING;
 	switch (timing_of(engine->keepon, skb, tc)) {
 	case TIMING_NONE: return KPN_VERDICT_PENDING;
 	case TIMING_TXTIME: return schedule_locked(engine, frame, skb);
@@ -171,8 +174,7 @@ static enum kpn_verdict describe_locked(struct keepon_engine *engine, struct kee
  * frames held is the limit. So it is for a shaped class, which has to be known to wait to be owed
  * anything: what a byte queue limit keeps in the qdisc comes when its slots are others'.
  */
-static void account_locked(struct keepon_engine *engine, struct netdev_queue *queue,
-			   struct keepon_frame *frame, u16 tc)
+static void account_locked(struct keepon_engine *engine, struct keepon_frame *frame, u16 tc)
 {
 	struct sk_buff *skb = frame->skb;
 	bool timed = frame->sender;
@@ -183,15 +185,14 @@ static void account_locked(struct keepon_engine *engine, struct netdev_queue *qu
 	frame->queued = queued;
 	if (timed)
 		keepon_share_add_locked(engine, frame->sender, tc);
-	if (timed || frame->deadline_ns) {
-		/* Taken: from here on it would be mistaken for the stamp of a frame sent. */
+	if (timed || frame->deadline_ns)
 		frame->txtime_ns = ktime_to_ns(skb->tstamp);
-		skb->tstamp = 0;
-	}
+	/* Taken: from here on it would be mistaken for the stamp of a frame sent. */
+	skb->tstamp = 0;
 	if (queued)
-		netdev_tx_sent_queue(queue, frame->frame.slots * engine->config.slot_bytes);
+		netdev_tx_sent_queue(frame->queue, frame->frame.slots * engine->config.slot_bytes);
 	if (++engine->held[tc] >= engine->held_max)
-		netif_tx_stop_queue(queue);
+		netif_tx_stop_queue(frame->queue);
 }
 
 /*
@@ -215,13 +216,15 @@ static u32 submit_locked(struct keepon *keepon, struct sk_buff *skb, struct netd
 	struct keepon_frame *frame;
 	u32 verdict;
 
-	if (unlikely(!engine))
+	if (unlikely(!engine && queue->dev == keepon->dev))
 		return KPN_VERDICT_FLUSHED;
-	frame = engine->free[tc];
+	frame = engine ? engine->free[tc] : NULL;
+	/* the card's goes on when the wire starts, or when its driver has the ring back */
 	if (unlikely(!frame)) {
 		netif_tx_stop_queue(queue);
 		return NO_RECORD;
 	}
+	frame->queue = queue;
 	verdict = describe_locked(engine, frame, skb, tc);
 	/* taprio's max-sdu: with full offload the stack leaves it to the device */
 	if (unlikely(skb->len > keepon->taprio.frame_max[tc] &&
@@ -235,15 +238,14 @@ static u32 submit_locked(struct keepon *keepon, struct sk_buff *skb, struct netd
 	}
 	verdict = kpn_pacer_submit(engine->pacer, &frame->frame);
 	if (likely(verdict == KPN_VERDICT_PENDING))
-		account_locked(engine, queue, frame, tc);
+		account_locked(engine, frame, tc);
 	else
 		keepon->taprio.window_drops[tc] += verdict == KPN_VERDICT_OVERSIZE;
 	return verdict;
 }
 
-static u32 submit(struct keepon *keepon, struct sk_buff *skb, u16 tc)
+static u32 submit(struct keepon *keepon, struct sk_buff *skb, struct netdev_queue *queue, u16 tc)
 {
-	struct netdev_queue *queue = netdev_get_tx_queue(keepon->dev, tc);
 	unsigned long flags;
 	u32 verdict;
 
@@ -254,25 +256,27 @@ static u32 submit(struct keepon *keepon, struct sk_buff *skb, u16 tc)
 }
 
 /* It ends here; its sender is told if it has a txtime. */
-static noinline void refuse(struct net_device *dev, struct sk_buff *skb, u16 tc, u32 verdict)
+static noinline void refuse(struct keepon *keepon, struct sk_buff *skb, struct net_device *dev,
+			    u16 tc, u32 verdict)
 {
 	bool timed = keepon_skb_txtime(skb) || verdict == KPN_VERDICT_INVALID;
 	s64 txtime_ns = timed ? ktime_to_ns(skb->tstamp) : 0;
 
-	trace_keepon_outcome(dev, tc, verdict, 0, txtime_ns, &(struct kpn_time){});
+	trace_keepon_outcome(keepon->dev, tc, verdict, 0, txtime_ns, &(struct kpn_time){});
 	if (txtime_ns)
 		keepon_report(skb, verdict, txtime_ns);
 	if (verdict == KPN_VERDICT_OVERSIZE)
-		keepon_say_oversize(netdev_priv(dev), skb->len + KPN_FCS_BYTES, tc);
+		keepon_say_oversize(keepon, skb->len + KPN_FCS_BYTES, tc);
 	dev_core_stats_tx_dropped_inc(dev);
 	dev_kfree_skb_any(skb);
 }
 
 /* Once submitted it may be gone any time, but the software stamp belongs after that. */
-static noinline u32 submit_stamped(struct keepon *keepon, struct sk_buff *skb, u16 tc)
+static noinline u32 submit_stamped(struct keepon *keepon, struct sk_buff *skb,
+				   struct netdev_queue *queue, u16 tc)
 {
 	struct sk_buff *stamped = skb_get(skb);
-	u32 verdict = submit(keepon, skb, tc);
+	u32 verdict = submit(keepon, skb, queue, tc);
 
 	if (verdict == KPN_VERDICT_PENDING)
 		skb_tx_timestamp(stamped);
@@ -280,10 +284,10 @@ static noinline u32 submit_stamped(struct keepon *keepon, struct sk_buff *skb, u
 	return verdict;
 }
 
-netdev_tx_t keepon_xmit(struct sk_buff *skb, struct net_device *dev)
+static __always_inline netdev_tx_t transmit(struct keepon *keepon, struct sk_buff *skb,
+					    struct net_device *dev, u16 tc)
 {
-	struct keepon *keepon = netdev_priv(dev);
-	u16 tc = skb_get_queue_mapping(skb);
+	struct netdev_queue *queue = netdev_get_tx_queue(dev, skb_get_queue_mapping(skb));
 	u32 verdict;
 
 	/*
@@ -303,13 +307,23 @@ netdev_tx_t keepon_xmit(struct sk_buff *skb, struct net_device *dev)
 	    READ_ONCE(keepon->hwtstamp.tx_type) == HWTSTAMP_TX_ON)
 		skb_shinfo(skb)->tx_flags |= SKBTX_IN_PROGRESS;
 	if (unlikely(skb_shinfo(skb)->tx_flags & SKBTX_SW_TSTAMP))
-		verdict = submit_stamped(keepon, skb, tc);
+		verdict = submit_stamped(keepon, skb, queue, tc);
 	else
-		verdict = submit(keepon, skb, tc);
+		verdict = submit(keepon, skb, queue, tc);
 	if (likely(verdict == KPN_VERDICT_PENDING))
 		return NETDEV_TX_OK;
 	if (verdict == NO_RECORD)
 		return NETDEV_TX_BUSY;
-	refuse(dev, skb, tc, verdict);
+	refuse(keepon, skb, dev, tc, verdict);
 	return NETDEV_TX_OK;
+}
+
+netdev_tx_t keepon_xmit(struct sk_buff *skb, struct net_device *dev)
+{
+	return transmit(netdev_priv(dev), skb, dev, skb_get_queue_mapping(skb));
+}
+
+netdev_tx_t keepon_card_transmit(void *owner, struct sk_buff *skb, struct net_device *dev)
+{
+	return transmit(owner, skb, dev, 0);
 }

@@ -158,6 +158,72 @@ void keepon_native_ready(struct net_device *dev)
 }
 EXPORT_SYMBOL_GPL(keepon_native_ready);
 
+netdev_tx_t keepon_native_transmit(struct sk_buff *skb, struct net_device *dev)
+{
+	netdev_tx_t result = NETDEV_TX_OK;
+	struct attachment *attached;
+
+	rcu_read_lock();
+	attached = attachment_of(dev);
+	if (attached && attached->ops->transmit) {
+		result = attached->ops->transmit(attached->owner, skb, dev);
+	} else {
+		dev_core_stats_tx_dropped_inc(dev);
+		dev_kfree_skb_any(skb);
+	}
+	rcu_read_unlock();
+	return result;
+}
+EXPORT_SYMBOL_GPL(keepon_native_transmit);
+
+void keepon_native_received(struct sk_buff *skb, struct net_device *dev)
+{
+	struct attachment *attached;
+
+	rcu_read_lock();
+	attached = attachment_of(dev);
+	if (attached && attached->ops->received)
+		attached->ops->received(attached->owner, skb);
+	rcu_read_unlock();
+}
+EXPORT_SYMBOL_GPL(keepon_native_received);
+
+/* The owner of @dev, if stamps are its affair. */
+static struct attachment *stamper_of(const struct net_device *dev)
+{
+	struct attachment *attached;
+
+	ASSERT_RTNL();
+	attached = attachment_of(dev);
+	return attached && attached->ops->ts_info ? attached : NULL;
+}
+
+int keepon_native_ts_info(struct net_device *dev, struct keepon_ts_info *info)
+{
+	struct attachment *attached = stamper_of(dev);
+
+	return attached ? attached->ops->ts_info(attached->owner, info) : -EOPNOTSUPP;
+}
+EXPORT_SYMBOL_GPL(keepon_native_ts_info);
+
+int keepon_native_hwtstamp_get(struct net_device *dev, struct keepon_hwtstamp *config)
+{
+	struct attachment *attached = stamper_of(dev);
+
+	return attached ? attached->ops->hwtstamp_get(attached->owner, config) : -EOPNOTSUPP;
+}
+EXPORT_SYMBOL_GPL(keepon_native_hwtstamp_get);
+
+int keepon_native_hwtstamp_set(struct net_device *dev, struct keepon_hwtstamp *config,
+			       struct netlink_ext_ack *extack)
+{
+	struct attachment *attached = stamper_of(dev);
+
+	return attached ? attached->ops->hwtstamp_set(attached->owner, config, extack) :
+			  -EOPNOTSUPP;
+}
+EXPORT_SYMBOL_GPL(keepon_native_hwtstamp_set);
+
 MODULE_DESCRIPTION("Who lends a transmit ring to Keepon, and who wants to hear of it");
 MODULE_LICENSE("GPL");
 MODULE_VERSION(KEEPON_VERSION);

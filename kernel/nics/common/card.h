@@ -148,6 +148,12 @@ void card_tx_timeout(struct net_device *dev, unsigned int queue);
 	.ndo_stop = card_stop, .ndo_get_stats64 = card_get_stats64,                      \
 	.ndo_tx_timeout = card_tx_timeout
 
+/* And ioctls, of which those of stamps are for who has claimed the ring. */
+#define CARD_IOCTL(otherwise) \
+	KEEPON_HWTSTAMP_IOCTL(keepon_native_hwtstamp_get, keepon_native_hwtstamp_set, otherwise)
+#define CARD_IOCTL_OPS(otherwise) \
+	KEEPON_HWTSTAMP_OPS(keepon_native_hwtstamp_get, keepon_native_hwtstamp_set, otherwise)
+
 /* As in struct dev_pm_ops; the driver data of the device is the struct net_device. */
 int card_suspend(struct device *device);
 int card_resume(struct device *device);
@@ -208,8 +214,10 @@ static __always_inline netdev_tx_t card_transmit(struct card *card, struct sk_bu
 {
 	dma_addr_t dma;
 
-	if (card->lent || card->gone)
+	if (card->gone)
 		return card_drop(card, skb);
+	if (card->lent)
+		return keepon_native_transmit(skb, card->dev);
 	if (!card_has_room(card)) {
 		netif_stop_queue(card->dev);
 		return NETDEV_TX_BUSY;
@@ -261,12 +269,13 @@ int card_set_ring_slots(struct net_device *dev, const struct ethtool_ringparam *
 int card_get_sset_count(struct net_device *dev, int set);
 void card_get_strings(struct net_device *dev, u32 set, u8 *data);
 void card_get_ethtool_stats(struct net_device *dev, struct ethtool_stats *stats, u64 *data);
+int card_get_ts_info(struct net_device *dev, struct keepon_ts_info *info);
 
 /* What is the same in every card's struct ethtool_ops. */
 #define CARD_ETHTOOL_OPS                                                              \
 	.get_drvinfo = card_get_drvinfo, .get_link = ethtool_op_get_link,             \
 	.get_ringparam = card_get_ringparam, .get_sset_count = card_get_sset_count,   \
 	.get_strings = card_get_strings, .get_ethtool_stats = card_get_ethtool_stats, \
-	.get_ts_info = ethtool_op_get_ts_info
+	.get_ts_info = card_get_ts_info
 
 #endif

@@ -111,3 +111,10 @@ void card_get_ethtool_stats(struct net_device *dev, struct ethtool_stats *stats,
 	update(card);
 	memcpy(data, card->count, card->driver->counters_count * sizeof(*data));
 }
+
+int card_get_ts_info(struct net_device *dev, struct keepon_ts_info *info)
+{
+	int error = keepon_native_ts_info(dev, info);
+
+	return error == -EOPNOTSUPP ? ethtool_op_get_ts_info(dev, info) : error;
+}

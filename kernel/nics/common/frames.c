@@ -149,5 +149,6 @@ void card_deliver(struct card *card, u32 idx, u32 from, u32 bytes, u64 place)
 	dev_sw_netstats_rx_add(dev, bytes);
 	keepon_native_set_place(skb, place);
 	skb->protocol = eth_type_trans(skb, dev);
+	keepon_native_received(skb, dev);
 	napi_gro_receive(&card->napi, skb);
 }

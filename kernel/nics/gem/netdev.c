@@ -163,11 +163,13 @@ static int nic_set_address(struct net_device *dev, void *address)
 	return error;
 }
 
+CARD_IOCTL(phy_do_ioctl_running)
+
 const struct net_device_ops gem_netdev_ops = {
 	CARD_NETDEV_OPS,
 	.ndo_start_xmit = gem_transmit,
 	.ndo_set_rx_mode = gem_set_filters,
 	.ndo_set_mac_address = nic_set_address,
 	.ndo_validate_addr = eth_validate_addr,
-	.ndo_eth_ioctl = phy_do_ioctl_running,
+	CARD_IOCTL_OPS(phy_do_ioctl_running),
 };

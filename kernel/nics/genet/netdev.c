@@ -160,6 +160,8 @@ static int nic_set_features(struct net_device *dev, netdev_features_t features)
 	return 0;
 }
 
+CARD_IOCTL(phy_do_ioctl_running)
+
 const struct net_device_ops genet_netdev_ops = {
 	CARD_NETDEV_OPS,
 	.ndo_start_xmit = genet_transmit,
@@ -167,5 +169,5 @@ const struct net_device_ops genet_netdev_ops = {
 	.ndo_set_mac_address = nic_set_address,
 	.ndo_validate_addr = eth_validate_addr,
 	.ndo_set_features = nic_set_features,
-	.ndo_eth_ioctl = phy_do_ioctl_running,
+	CARD_IOCTL_OPS(phy_do_ioctl_running),
 };

@@ -10,7 +10,7 @@
  *	receive		frames in
  *	netdev		up, down, interrupt, what is counted
  *	ethtool
- *	native		the lent ring (contract version 3)
+ *	native		the lent ring (contract version 4)
  *
  * What is no different on other cards is in ../common/.
  */

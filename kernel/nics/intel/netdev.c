@@ -263,11 +263,13 @@ static int nic_ioctl(struct net_device *dev, struct ifreq *request, int command)
 	return generic_mii_ioctl(&nic->mii, if_mii(request), command, NULL);
 }
 
+CARD_IOCTL(nic_ioctl)
+
 const struct net_device_ops intel_netdev_ops = {
 	CARD_NETDEV_OPS,
 	.ndo_start_xmit = intel_transmit,
 	.ndo_set_rx_mode = intel_set_filters,
 	.ndo_set_mac_address = nic_set_address,
 	.ndo_validate_addr = eth_validate_addr,
-	.ndo_eth_ioctl = nic_ioctl,
+	CARD_IOCTL_OPS(nic_ioctl),
 };
