@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from guest_programs import PLUGIN, compiled, plugin
+from hwsim_wire import stream_deviations_ps
 from keepon.targets.vm import observations, programs
 from keepon.vm import GuestResult, build_modules, get_kernel, offered_families, run_guest
 from repeats import checked
@@ -20,7 +21,6 @@ pytestmark = pytest.mark.vm
 
 HERE = Path(__file__).parent
 BYTE_PS = 80_000  # 100 Mb/s
-OSCILLATOR_PPB = 20_000  # of sim0, as keepon_common.sh makes it
 SEGMENT_BYTES = 1500 - 20 - 32  # payload; headers of IPv4 and of TCP with time stamps
 SHARE = 0.97
 
@@ -65,17 +65,6 @@ def boot(slots: Slots, family: str, folder: Path) -> GuestResult:
     return result
 
 
-def deviations_ps(result: GuestResult, way: str) -> np.ndarray:
-    """By how much each frame of the stream was off its txtime on the wire, less the first one's."""
-    frames = observations.load_json(result.files, f"talk-{way}.json")["frames"]
-    wire_ps = observations.read_wire(result.files["wire"].decode()).raw_ps
-    number = observations.stream_hash("keepon")
-    raw_ps = [wire_ps[number, frame["seq"]] - wire_ps[number, frames[0]["seq"]] for frame in frames]
-    local_ps = np.array([ps + ps * OSCILLATOR_PPB // 10**9 for ps in raw_ps], dtype=np.int64)
-    txtime_ns = [frame["txtime_ns"] - frames[0]["txtime_ns"] for frame in frames]
-    return local_ps - np.array(txtime_ns, dtype=np.int64) * 1000
-
-
 def check(slots: Slots, result: GuestResult) -> None:
     read = observations.read_counters
     count, sent, received = (
@@ -86,7 +75,7 @@ def check(slots: Slots, result: GuestResult) -> None:
     troubles = ("underruns", "suspected_underruns", "slips", "doubts", "verdict_oversize")
     assert not any(count[name] for name in troubles)
     for way in ("there", "back"):
-        assert np.max(np.abs(deviations_ps(result, way))) <= BYTE_PS
+        assert np.max(np.abs(stream_deviations_ps(result, f"talk-{way}.json"))) <= BYTE_PS
         end = json.loads(result.files[f"iperf-{way}.json"])["end"]
         assert end["sum_sent"]["retransmits"] == 0
     there = json.loads(result.files["iperf-there.json"])["end"]["sum_received"]["bits_per_second"]

@@ -60,9 +60,11 @@ def check_books(runs: list[Run], count: dict[str, int]) -> None:
 
 def boot_intel(
     model: str, family: str, script: str, folder: Path, flavour: str = "rt",
-    timeout_s: float = 1800, **more: Any,
+    timeout_s: float = 1800, monitor: bool = True, **more: Any,
 ) -> GuestResult:  # fmt: skip
     kernel = get_kernel(family, flavour)
+    wire = folder / "wire.csv"
+    devices = cards_with_monitor(model, folder) if monitor else cards(model, 4, wire)
     modules = build_modules(
         kernel,
         [KERNEL / "native", KERNEL / "nics" / "intel", KERNEL / "keepon", HERE / "bus_error_probe"],
@@ -70,8 +72,9 @@ def boot_intel(
     ours, theirs = addresses(model)
     files = {**programs.guest_files(), "/lib/keepon/lent.sh": HERE / "lent_common.sh"}
     return run_guest(
-        kernel, HERE / script, files, modules=modules, tools=[*programs.tools(), "ethtool"],
-        qemu=emulator(), qemu_args=cards_with_monitor(model, folder), timeout_s=timeout_s,
+        kernel, HERE / script, files, modules=modules,
+        tools=[*programs.tools(), "ethtool", "iperf3"],
+        qemu=emulator(), qemu_args=devices, timeout_s=timeout_s,
         environment={"OURS": ours, "THEIRS": theirs, "STOCK": model}, **more,
     )  # fmt: skip
 
@@ -97,6 +100,14 @@ def test_a_lent_intel_controller(model: str, family: str, tmp_path: Path) -> Non
     result = boot_intel(model, family, "lent_intel.sh", tmp_path).check()
     assert result.tap.problems() == []
     check_books(read_log(tmp_path / "wire.csv"), counters(result))
+
+
+@pytest.mark.hw
+@pytest.mark.parametrize(("model", "family"), MACHINES)
+def test_a_shared_intel_controller(model: str, family: str, tmp_path: Path) -> None:
+    result = boot_intel(model, family, "lent_card.sh", tmp_path, monitor=False).check()
+    print(result.stdout)
+    assert result.tap.problems() == []
 
 
 @pytest.mark.hw
