@@ -22,7 +22,7 @@ begin() {
 	ip link set sim1 netns far
 	ip -n far link set sim1 up
 	ip link set sim0 up
-	ip link add link sim0 name rt0 type keepon slot_bytes 1230 txtime tai
+	ip link add link sim0 name rt0 type keepon receive all slot_bytes 1230 txtime tai
 	ip link set rt0 up
 	wait_until 2 is_up
 	phc_ctl rt0 set >/dev/null 2>&1

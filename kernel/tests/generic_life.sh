@@ -28,7 +28,7 @@ pair() {
 # A pace that this machine could not keep up with while it was measured is none of the test's
 # business.
 link() {
-	ip link add link sim0 name rt0 type keepon backend generic force on ring 4096 || return 1
+	ip link add link sim0 name rt0 type keepon receive all backend generic force on ring 4096 || return 1
 	ip addr add 10.0.0.1/24 dev rt0
 	ip link set rt0 up
 	wait_until 5 is_running rt0

@@ -31,7 +31,7 @@ ip -n far link set dev eth9 up
 ip link set dev "$lower" up
 run "carrier" wait_until 10 is_up "$lower"
 sleep 3
-run "a link" ip link add link "$lower" name rt0 type keepon backend generic partition 10 \
+run "a link" ip link add link "$lower" name rt0 type keepon receive all backend generic partition 10 \
 	class 1 slots 0 late strict class 0 slots rest late reschedule
 ip addr add 10.0.0.1/24 dev rt0
 ip link set rt0 up

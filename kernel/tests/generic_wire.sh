@@ -23,7 +23,7 @@ chrt -f -p 50 "$(pidof ksoftirqd/0)"
 modprobe sch_mqprio
 echo "capture sim0 on records=100000" > $control
 run "keepon_generic loads" modprobe keepon_generic
-run "a link" ip link add link sim0 name rt0 type keepon backend generic slot_bytes 1230 \
+run "a link" ip link add link sim0 name rt0 type keepon receive all backend generic slot_bytes 1230 \
 	partition 10 class 1 slots 0 late strict class 0 slots rest late reschedule
 ip addr add 10.0.0.1/24 dev rt0
 ip link set rt0 up
@@ -49,14 +49,18 @@ like "$(options rt0)" "placeholder bad-fcs .* backend generic force off" "what i
 is "$(cat /sys/class/net/rt0/mtu) $(counter rt0 frame_slots_max)" "1500 2" "the MTU of the device below"
 like "$(ping -q -c 20 -i 0.02 -s 1472 10.0.0.2)" " 20 packets received" "its longest frames are answered"
 is "$(counter rt0 verdict_oversize) $(counter rt0 underruns)" "0 0" "in slots of the wire"
-# Frames of others through the device below; byte queue limits would hold them back while the driver
-# is kept full.
+# What tc redirects to the device below passes by the link; byte queue limits would hold it back while
+# the driver is kept full.
 for limit in /sys/class/net/sim0/queues/tx-*/byte_queue_limits/limit_min; do
 	echo 1000000 > "$limit"
 done
-run "an address below" ip addr add 10.0.9.1/24 dev sim0
-run "a neighbour" ip neigh add 10.0.9.2 lladdr 02:00:00:00:00:99 dev sim0
-like "$(ping -q -c 3 -i 0.05 -W 1 -I sim0 10.0.9.2)" "3 packets transmitted" "frames of others"
+modprobe -a dummy cls_matchall act_mirred
+ip link add dum0 type dummy
+ip link set dum0 up
+run "a redirection" tc qdisc add dev dum0 clsact
+run "to the device below" tc filter add dev dum0 egress matchall action mirred egress redirect dev sim0
+keepon-talk dum0 --no-txtime --period 50ms --count 3 > /tmp/redirected.txt 2>&1
+is $? 0 "frames of others" || diag "$(cat /tmp/redirected.txt)"
 ethtool -S rt0 > /out/foreign.txt
 # Other placeholders, for drivers that cannot send a bad FCS
 sent() {

@@ -5,7 +5,7 @@
 #   wire [RATE_BPS [NIC OPTIONS [PROPAGATION_NS]]]  loads both modules; sim0 and, in namespace b, sim1 are up and joined by a
 #                           wire of that rate
 #   upper [OPTIONS ...]     rt0 on sim0 with these options, up, 10.0.0.1; the link below must be up. Slots of 10 us at 1 Gb/s,
-#                           which the scripts count on, unless they say slot_bytes
+#                           which the scripts count on, unless they say slot_bytes; what sim0 receives is its
 #   far_upper [OPTIONS ...] the same for rt1 on sim1 in namespace b, 10.0.0.2
 #   counter DEVICE NAME     a counter of ethtool -S; of a device in namespace b: in_b counter rt1 NAME
 #   identity DEVICE         submitted - verdicts - pending: 0 if every frame is accounted for
@@ -44,13 +44,13 @@ in_slots() {
 }
 
 upper() {
-	in_slots ip link add link sim0 name rt0 type keepon "$@" || return 1
+	in_slots ip link add link sim0 name rt0 type keepon receive all "$@" || return 1
 	ip addr add 10.0.0.1/24 dev rt0
 	ip link set rt0 up
 }
 
 far_upper() {
-	in_slots ip -n b link add link sim1 name rt1 type keepon "$@" || return 1
+	in_slots ip -n b link add link sim1 name rt1 type keepon receive all "$@" || return 1
 	ip -n b addr add 10.0.0.2/24 dev rt1
 	ip -n b link set rt1 up
 }

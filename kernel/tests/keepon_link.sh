@@ -55,7 +55,7 @@ for slots in "1521 2" "1230 2" "605 3" "230 9" "105 36" "84 73"; do
 	run "delete" ip link del rt0
 done
 run "a card with another MTU" ip link set sim0 mtu 1400
-run "a link" ip link add link sim0 name rt0 type keepon
+run "a link" ip link add link sim0 name rt0 type keepon receive all
 is "$(cat /sys/class/net/rt0/mtu)" 1400 "has that one"
 run "may have a greater one" ip link set rt0 mtu 1500
 ip link set sim0 mtu 1500
@@ -74,21 +74,21 @@ is "$(cat /sys/class/net/rt0/mtu)" 68 "the least MTU of IPv4"
 run "slots of that size" ip link set rt0 type keepon slot_bytes 90
 is "$(cat /sys/class/net/rt0/mtu)" 68 "the least MTU of IPv4, and room for a tag"
 run "delete" ip link del rt0
-run "a class table of single slots" ip link add link sim0 name rt0 type keepon partition 2 class 0 slots 0 trim reserved
+run "a class table of single slots" ip link add link sim0 name rt0 type keepon receive all partition 2 class 0 slots 0 trim reserved
 like "$_output" "mtu 1208 is below 1280, .* best effort has 1 of the 2 slots in a row that it takes" "the warning says what is missing"
 run "delete" ip link del rt0
-run "one where another class has more in a row" ip link add link sim0 name rt0 type keepon partition 4 class 0 slots 0 class 1 slots 1-3
+run "one where another class has more in a row" ip link add link sim0 name rt0 type keepon receive all partition 4 class 0 slots 0 class 1 slots 1-3
 like "$_output" "mtu 1192 is below 1280, .*; where mqprio leads priority 0 to a class with more slots in a row than class 0, set mtu 1500" \
 	"the warning says what helps"
 run "as it says" ip link set rt0 mtu 1500
 refuse "but no longer than that class has" ip link set rt0 mtu 1505
 run "delete" ip link del rt0
-run "a ring without room" ip link add link sim0 name rt0 type keepon slot_bytes 230 ring 64 depth 63
+run "a ring without room" ip link add link sim0 name rt0 type keepon receive all slot_bytes 230 ring 64 depth 63
 like "$_output" "mtu 192 is below 1280, .*; depth_slots 63 with a ring of 78, or longer slots, have room for it" "the warning says what is missing"
 run "as it says" ip link set rt0 type keepon ring 78
 [ "$(cat /sys/class/net/rt0/mtu)" -ge 1280 ] && ok "it has" || not_ok "it has: $(cat /sys/class/net/rt0/mtu)"
 run "delete" ip link del rt0
-run "a row without room, whatever frame_bytes" ip link add link sim0 name rt0 type keepon slot_bytes 605 frame_bytes 200 partition 20 class 0 slots 0-1 class 1 slots rest
+run "a row without room, whatever frame_bytes" ip link add link sim0 name rt0 type keepon receive all slot_bytes 605 frame_bytes 200 partition 20 class 0 slots 0-1 class 1 slots rest
 like "$_output" "is below 1280, .* best effort has 2 of the 3 slots in a row that it takes" "the warning says what is missing"
 run "delete" ip link del rt0
 run "the greatest MTU at once" ip link add link sim0 name rt0 mtu 1504 type keepon

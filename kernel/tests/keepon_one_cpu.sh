@@ -6,7 +6,7 @@
 wire
 echo "nic n2 seed=3" >$control && echo "nic n3 seed=4" >$control && echo "link n2 n3" >$control || exit 1
 ip link set n2 up && ip link set n3 up
-ip link add link n2 name rt2 type keepon poll thread poll_fifo 50
+ip link add link n2 name rt2 type keepon receive all poll thread poll_fifo 50
 ip link set rt2 up
 upper prebuffer 4096
 wait_until 2 is_running rt2

@@ -16,10 +16,11 @@ done
 ip link set sim0 netns a
 ip link set sim3 netns c
 
-# link NAMESPACE NUMBER: rt* on sim*; the longest frames take two slots
+# link NAMESPACE NUMBER: rt* on sim*, which sends nothing of its own; the longest frames take two slots
 link() {
+	ip netns exec "$1" sh -c "echo 1 >/proc/sys/net/ipv6/conf/sim$2/disable_ipv6"
 	ip -n "$1" link set "sim$2" up
-	run "link rt$2" ip -n "$1" link add link "sim$2" name "rt$2" type keepon
+	run "link rt$2" ip -n "$1" link add link "sim$2" name "rt$2" type keepon receive all
 	ip -n "$1" link set "rt$2" up
 }
 ip netns attach init $$

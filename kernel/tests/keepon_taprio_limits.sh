@@ -120,7 +120,7 @@ echo "nic behind seed=4" >$control
 echo "link ahead behind" >$control
 ip link set ahead up
 ip link set behind up
-run "another link" ip link add link ahead name rt1 type keepon slot_bytes 1230
+run "another link" ip link add link ahead name rt1 type keepon receive all slot_bytes 1230
 ip link set rt1 up
 wait_until 2 is_running rt1
 run "gates that are always open" tc qdisc replace dev rt1 parent root handle 100: taprio num_tc 2 \

@@ -70,7 +70,7 @@ identity() {
 }
 
 link_it() {
-	ip link add link "$lower" name rt0 type keepon slot_bytes 1230 trim_down 16 trim_up 16 \
+	ip link add link "$lower" name rt0 type keepon receive all slot_bytes 1230 trim_down 16 trim_up 16 \
 		txtime tai \
 		class 0-1 slots all class 1 late strict class 0 late reschedule || return 1
 	ip addr add "$STATION/24" dev rt0

@@ -23,7 +23,7 @@ device=sim0
 if [ "$WAY" = keepon ]; then
 	device=rt0
 	# 1230 bytes take 100 us: one slot of ten is the stream's, nine are best effort's
-	ip link add link sim0 name rt0 type keepon slot_bytes 1230 partition 10 \
+	ip link add link sim0 name rt0 type keepon receive all slot_bytes 1230 partition 10 \
 		class 1 slots 0 late strict class 0 slots rest late reschedule
 fi
 ip addr add 10.0.0.1/24 dev $device

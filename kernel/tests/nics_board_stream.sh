@@ -28,7 +28,7 @@ run "keepon loads" modprobe keepon
 run "speed" wait_until 5 is_fast
 run "carrier" wait_until 5 is_up eth0
 # shellcheck disable=SC2086 # words or none
-run "a link" ip link add link eth0 name rt0 type keepon slot_bytes "$SLOT_BYTES" \
+run "a link" ip link add link eth0 name rt0 type keepon receive all slot_bytes "$SLOT_BYTES" \
 	trim_down "$TRIM_BYTES" trim_up "$TRIM_BYTES" partition "${PARTITION:-10}" $LINK \
 	class 1 slots 0 late strict class 0 slots rest late reschedule
 ip addr add 10.0.2.15/24 dev rt0

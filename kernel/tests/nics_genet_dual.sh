@@ -14,7 +14,7 @@ run "keepon loads" modprobe keepon
 bind_genet && ok "a card" || fail "a card"
 run "the wire comes back" ethtool -K eth0 loopback on
 run "a link that counts both rings" ip link add link eth0 name rt0 \
-	type keepon partition 10 clock dual \
+	type keepon receive all partition 10 clock dual \
 	class 1 slots 0 late strict class 0 slots rest late reschedule
 run "up" ip link set rt0 up
 run "it runs" wait_until 5 is_up rt0

@@ -21,7 +21,7 @@ pi)
 esac
 modprobe keepon
 bind_card $driver $folder && ok "a card" || fail "a card"
-run "a link" ip link add link "$lower" name rt0 type keepon batch 4
+run "a link" ip link add link "$lower" name rt0 type keepon receive all batch 4
 ip addr add $STATION/24 dev rt0
 ip link set rt0 up
 wait_until 10 is_up rt0 && ok "it runs" || fail "it runs"

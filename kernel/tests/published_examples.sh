@@ -49,7 +49,7 @@ esac
 
 # slot_masks=A,B,... pkt_size=1230 of a ring in which 32 slots are told apart
 eth0() {
-	ip link add link $lower name eth0 type keepon $PACING slot_bytes 1230 ring "$RING" \
+	ip link add link $lower name eth0 type keepon receive all $PACING slot_bytes 1230 ring "$RING" \
 		partition 32 "$@" &&
 		ip link set eth0 up && wait_until 2 is_up eth0
 	phc2sys -s eth0 -O 0 -m >/out/phc2sys.txt 2>&1 &

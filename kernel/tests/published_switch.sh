@@ -11,11 +11,11 @@ echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6
 
 # ---- the station, on sim0
 wire
-run "no slot_masks" ip link add link sim0 name eth0 type keepon slot_bytes 1230 partition 32
+run "no slot_masks" ip link add link sim0 name eth0 type keepon receive all slot_bytes 1230 partition 32
 ip link set eth0 up
 
 # ---- the switch, in namespace b: its first port is on sim1, its second one on sim2
-run "a first port" ip -n b link add link sim1 name sw0p1 type keepon slot_bytes 1230 partition 100
+run "a first port" ip -n b link add link sim1 name sw0p1 type keepon receive all slot_bytes 1230 partition 100
 ip -n b link set sw0p1 up
 [ "$PORT" = ordinary ] && mode="ordinary queues=8" || mode=ring
 echo "nic sim2 seed=3 phc=sim1 mode=$mode" >$control
@@ -29,7 +29,7 @@ ip -n b link set sim2 up
 port=sim2
 if [ "$PORT" = keepon ]; then
 	port=sw0p2
-	run "a second port of slots" ip -n b link add link sim2 name $port type keepon \
+	run "a second port of slots" ip -n b link add link sim2 name $port type keepon receive all \
 		slot_bytes 1230 partition 100 trim_down 1
 	ip -n b link set $port up
 fi

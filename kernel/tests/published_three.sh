@@ -24,7 +24,7 @@ ip link set sim0 up
 device=sim0
 if [ "$WAY" = keepon ]; then
 	device=rt0
-	ip link add link sim0 name rt0 type keepon slot_bytes 1230
+	ip link add link sim0 name rt0 type keepon receive all slot_bytes 1230
 fi
 ip addr add 10.0.0.1/24 dev $device
 # the longest packet of a slot, for both

@@ -9,7 +9,7 @@ done
 echo "link sim1 sim2" >$control && echo "link sim3 sim4" >$control || exit 1
 for number in 1 2 3 4; do
 	ip link set sim$number up
-	run "link rt$number" ip link add link sim$number name rt$number type keepon slot_bytes 1318
+	run "link rt$number" ip link add link sim$number name rt$number type keepon receive all slot_bytes 1318
 done
 cd /lib/selftests/net/forwarding || exit 1
 for name in $NAMES; do

@@ -12,7 +12,7 @@ case $* in
 		space=${end#* } device=${end% *}
 		$ip -n "$space" link set "$device" up || exit 1
 		# shellcheck disable=SC2086 # words
-		$ip -n "$space" link add link "$device" name "$name" type keepon $LINK_OPTIONS || exit 1
+		$ip -n "$space" link add link "$device" name "$name" type keepon receive all $LINK_OPTIONS || exit 1
 	done
 	;;
 *)

@@ -14,7 +14,7 @@ field() {
 }
 carry_out() {
 	case $1 in
-	*netdevsim/new_device*) ip link add link sim0 name rt0 type keepon ;;
+	*netdevsim/new_device*) ip link add link sim0 name rt0 type keepon receive all ;;
 	*netdevsim/del_device*) ip link del rt0 ;;
 	*) bash -c "$1" </dev/null ;;
 	esac

@@ -22,7 +22,7 @@ far_end() {
 
 attach() {
 	if ! _said=$(ip -batch - 2>&1 <<-Y
-		link add link sim0 name rt0 type keepon batch $((4 + $1 % 8)) poll $([ $(($1 % 5)) -eq 0 ] && echo thread || echo hrtimer)
+		link add link sim0 name rt0 type keepon receive all batch $((4 + $1 % 8)) poll $([ $(($1 % 5)) -eq 0 ] && echo thread || echo hrtimer)
 		link set rt0 up
 		addr add 10.0.0.1/24 dev rt0
 	Y

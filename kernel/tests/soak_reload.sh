@@ -22,7 +22,7 @@ reload() {
 	ip -batch - <<-Y
 		link set sim1 netns b
 		link set sim0 up
-		link add link sim0 name rt0 type keepon
+		link add link sim0 name rt0 type keepon receive all
 		link set rt0 up
 		addr add 10.0.0.1/24 dev rt0
 	Y
