@@ -254,8 +254,7 @@ static struct keepon_native_driver plain_native = {
 
 static netdev_tx_t plain_xmit(struct sk_buff *skb, struct net_device *dev)
 {
-	dev_kfree_skb_any(skb);
-	return NETDEV_TX_OK;
+	return keepon_native_transmit(skb, dev);
 }
 
 static const struct net_device_ops plain_netdev_ops = {
