@@ -2,10 +2,10 @@
 /*
  * The card below, which stays the machine's: addresses, routes, rules and sockets are on it, and what
  * it sends leaves in the link's slots. While its ring is claimed, its driver hands over what its own
- * transmit function is given (keepon_card_transmit()), best effort of class 0. A hook at the card's
- * egress takes what must not wait behind that: frames with a txtime, and by an option those with a
- * priority; of a driver that lends no ring it takes everything. What it takes is as if sent by
- * the link.
+ * transmit function is given (keepon_card_transmit()), best effort of the class that priority 0
+ * leads to. A hook at the card's egress takes what must not wait behind that: frames with a txtime,
+ * and by an option those with a priority; of a driver that lends no ring it takes everything. What
+ * it takes is as if sent by the link.
  */
 #include <linux/netfilter.h>
 #include <linux/rtnetlink.h>
@@ -153,12 +153,12 @@ void keepon_card_warn(const struct keepon *keepon, struct netlink_ext_ack *extac
 	if (!plan->class_slots[0])
 		keepon_explain(
 			extack,
-			"class 0 has no slots: %s sends nothing of its own while the link is up; give class 0 some",
+			"class 0 has no slots: %s sends nothing of its own while the link is up; give class 0 some, or lead priority 0 to another class by mqprio",
 			keepon->lower->name);
 	else if (plan->frame_max < bytes)
 		keepon_explain(
 			extack,
-			"%s sends frames of %u bytes, class 0 carries %u; give class 0 more slots in a row, or longer ones, or lower the MTU of %s",
+			"%s sends frames of %u bytes, class 0 carries %u; give class 0 more slots in a row, or longer ones, or lead priority 0 to another class by mqprio, or lower the MTU of %s",
 			keepon->lower->name, bytes, plan->frame_max, keepon->lower->name);
 }
 

@@ -269,7 +269,7 @@ void keepon_card_unhook(struct keepon *keepon);
 void keepon_card_warn(const struct keepon *keepon, struct netlink_ext_ack *extack);
 /** keepon_card_limit() - the least byte queue limit of its queues; its ring is claimed, as below */
 void keepon_card_limit(struct keepon *keepon, u32 bytes);
-/** keepon_card_wake() - class 0 has room; BH off */
+/** keepon_card_wake() - the class that priority 0 leads to has room; BH off */
 void keepon_card_wake(struct keepon *keepon);
 /** keepon_card_stop() - none of its frames is under way; the queues wait until they are woken */
 void keepon_card_stop(struct keepon *keepon);

@@ -329,7 +329,7 @@ static void update_queues(struct keepon *keepon, struct finished *finished, u32 
 			netif_tx_wake_queue(queue);
 	}
 	update_card_queue(finished, slot_bytes);
-	if (wake & BIT(0) && keepon_has_card(keepon->engine))
+	if (keepon_has_card(keepon->engine) && wake & BIT(keepon_queue_of_rest(keepon->dev)))
 		keepon_card_wake(keepon);
 }
 

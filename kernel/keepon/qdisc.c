@@ -105,9 +105,14 @@ static int setup_mqprio(struct net_device *dev, struct tc_mqprio_qopt_offload *o
 		return error;
 	offload->qopt.hw = TC_MQPRIO_HW_OFFLOAD_TCS;
 	error = set_classes(dev, &offload->qopt);
-	if (!error)
-		keepon_credit_set_rates(keepon, offload);
-	return error;
+	if (error)
+		return error;
+	keepon_credit_set_rates(keepon, offload);
+	/* what the card sends may have another class now, which has room */
+	keepon_queue_limits(keepon);
+	if (keepon->engine && keepon_has_card(keepon->engine))
+		keepon_card_wake(keepon);
+	return 0;
 }
 
 static int setup_etf(struct net_device *dev, const struct tc_etf_qopt_offload *offload)
@@ -116,11 +121,12 @@ static int setup_etf(struct net_device *dev, const struct tc_etf_qopt_offload *o
 	struct netlink_ext_ack extack = {};
 	unsigned long flags;
 
-	if (!offload->queue && offload->enable && !keepon->receives_all) {
+	if (offload->enable && !keepon->receives_all &&
+	    offload->queue == keepon_queue_of_rest(dev)) {
 		keepon_explain(
 			&extack,
-			"class 0 sends what %s sends, which has no txtime, and etf drops such frames; set it on another class, or make the link with receive all",
-			keepon->lower->name);
+			"class %d sends what %s sends, which has no txtime, and etf drops such frames; set it on another class, or make the link with receive all",
+			offload->queue, keepon->lower->name);
 		keepon_qdisc_say(dev, "etf", NULL, &extack);
 		return -EOPNOTSUPP;
 	}

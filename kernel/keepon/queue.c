@@ -53,7 +53,7 @@ void keepon_queue_limits(struct keepon *keepon)
 			slots = max(slots, slots_within(used[1], tc, window));
 		netdev_queue_set_dql_min_limit(netdev_get_tx_queue(keepon->dev, tc),
 					       slots * engine->config.slot_bytes);
-		if (!tc && keepon_has_card(engine))
+		if (keepon_has_card(engine) && tc == keepon_queue_of_rest(keepon->dev))
 			keepon_card_limit(keepon, slots * engine->config.slot_bytes);
 	}
 }

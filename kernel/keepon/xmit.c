@@ -325,5 +325,7 @@ netdev_tx_t keepon_xmit(struct sk_buff *skb, struct net_device *dev)
 
 netdev_tx_t keepon_card_transmit(void *owner, struct sk_buff *skb, struct net_device *dev)
 {
-	return transmit(owner, skb, dev, 0);
+	struct keepon *keepon = owner;
+
+	return transmit(keepon, skb, dev, keepon_queue_of_rest(keepon->dev));
 }
