@@ -28,13 +28,13 @@ UAPI = (KERNEL / "include" / "uapi" / "keepon_link.h").read_text()
 
 def attribute_numbers() -> dict[str, int]:
     names = re.findall(r"^\t(IFLA_KEEPON_\w+),", UAPI, re.MULTILINE)
-    assert len(names) == 42
+    assert len(names) == 44
     return {name: number for number, name in enumerate(names)}
 
 
 def plugin_words() -> dict[str, tuple[str, ...]]:
     tables = re.findall(r"static const char \*const (\w+)\[\] = \{ (.*?), NULL \};", PLUGIN)
-    assert len(tables) == 12
+    assert len(tables) == 13
     return {name: tuple(re.findall(r'"([^"]+)"', words)) for name, words in tables}
 
 

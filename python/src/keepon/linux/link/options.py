@@ -76,6 +76,8 @@ OPTIONS = (
     Option("rx_poll_cpu", 29, 4),
     Option("poll_fifo", 22, 1),
     Option("txtime", 23, 1, ("phc", "tai")),
+    Option("receive", 42, 1, ("card", "all")),
+    Option("priorities", 43, 1, ("off", "on")),
     Option("backend", 25, 1, ("native", "generic")),
     Option("force", 40, 1, ("off", "on")),
 )
@@ -109,6 +111,7 @@ options, in any order; what they mean: docs/kernel.md
   poll hrtimer | thread         poll_cpu CPU          rx_poll_cpu CPU
   poll_fifo PRIORITY            poll_overhead_ns NS
   backend native | generic      force on | off        mtu MTU
+  receive card | all            priorities on | off
 
 CLASSES: numbers 0 to 15 and ranges: 3 or 0-2,7
 SLOTS:   numbers below the partition and ranges, with a step: 0-3,10 or 0-240/10;
