@@ -27,6 +27,7 @@ PLACES = (
     f"src/keepon-{__version__}/kernel/intel/Kbuild",
     f"src/keepon-{__version__}/core/src/pacer.c",
     "lib/systemd/network/00-keepon.network",
+    "lib/NetworkManager/conf.d/keepon.conf",
     "share/man/man8/keepon.8",
     "share/man/man1/keepon-talk.1",
     "share/bash-completion/completions/keepon",
