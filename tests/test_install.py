@@ -136,7 +136,7 @@ def test_units_start_the_command_that_was_installed(tmp_path: Path) -> None:
     folder = tmp_path / "opt/k/lib/systemd/system"
     assert len(list(folder.iterdir())) == 3
     text = (folder / "keepon@.service").read_text()
-    assert "/opt/k/bin/keepon apply" in text and "/usr/bin/keepon" not in text
+    assert "/opt/k/bin/keepon start" in text and "/usr/bin/keepon" not in text
 
 
 @pytest.mark.parametrize(

@@ -111,7 +111,7 @@ mended "bad frames" "^ethtool -K $card rx-all off\$" "$card"
 
 examine "$card"
 is "$(state driver)" note "its driver can be changed"
-is "$(remedy driver)" "keepon bind $card" "by keepon bind"
+is "$(remedy driver)" "keepon start $card" "by keepon start"
 ip link add link sim0 name rt0 type keepon
 examine rt0
 is "$(state driver)" ok "a Keepon link is one"

@@ -6,8 +6,7 @@
 # of ethtool behind the script, if not all it switches off is to stay so.
 #
 # With gPTP the other end is $BRIDGE's $PORT, which has network time, by the exported configuration
-# less its other ports. It is a keepon link, as ptp4l takes the padded messages of a station on no
-# other; stamps of /out/bridge.talk and the record /out/bridge.wire give its time. $SETTLE_S from when
+# less its other ports. It is a keepon link, which takes the padding of a station's messages off; stamps of /out/bridge.talk and the record /out/bridge.wire give its time. $SETTLE_S from when
 # the station's clock is steered until the streams begin.
 . /lib/keepon/test.sh
 . /lib/keepon/common.sh
@@ -31,16 +30,16 @@ like "$(ip netns exec station ethtool -a eth0)" "^RX:[[:space:]]*off" "PAUSE is 
 like "$(ip netns exec station ethtool --show-eee eth0)" "EEE status: disabled" "EEE is switched off"
 # What has no priority goes to the class of all else, whatever class 0 carries.
 like "$(ip -n station -d link show dev "$DEVICE")" "[[:space:]]mtu 1500[[:space:]]" "frames of MTU 1500 have slots"
-ip -n station addr add 10.75.81.1/24 dev "$DEVICE"
+ip -n station addr add 10.75.81.1/24 dev eth0
 ip -n bridge addr add 10.75.81.2/24 dev sim1
 like "$(ip netns exec station ping -q -c 5 -i 0.01 -s 1472 10.75.81.2)" " 5 packets received" "the longest frames are answered"
-ip -n station addr flush dev "$DEVICE"
+ip -n station addr flush dev eth0
 ip -n bridge addr flush dev sim1
 far=sim1
 # shellcheck disable=SC2086 # words
 [ ! "$AGAIN" ] || run "and on again" ip netns exec station ethtool $AGAIN
 if [ "$BRIDGE" ]; then
-	ip -n bridge link add link sim1 name "$PORT" type keepon
+	ip -n bridge link add link sim1 name "$PORT" type keepon receive all
 	ip -n bridge link set "$PORT" up
 	sed '/^\[swp/d' "/export/$BRIDGE-ptp4l.cfg" >/run/bridge.cfg
 	ip netns exec bridge ptp4l -H -m -f /run/bridge.cfg -i "$PORT" >/out/bridge.log 2>&1 &

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""`keepon bind` moves a card to our driver with all that it had, and back; what fails leaves it as
-it was.
+"""`keepon bind` moves a card to our driver with its addresses and routes, and back; what fails
+leaves it as it was.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ pytestmark = pytest.mark.vm
 HERE = Path(__file__).parent
 # Runs the command as far as it goes anywhere.
 TRIED = """
-from keepon.linux.bind import main
-if main(["bind", "lo", "--back-s", "0"]) != 2:
+from keepon.linux.start.__main__ import main
+if main(["bind", "lo", "--rollback", "0"]) != 2:
     sys.exit("no time is enough?")
 """
 
@@ -41,5 +41,5 @@ def test_a_card_goes_once_to_our_driver_and_back(tmp_path: Path) -> None:
 
 @pytest.mark.full
 def test_a_card_goes_to_our_driver_and_back(tmp_path: Path) -> None:
-    """Also by a unit, with a connection that is lost, and to and fro."""
+    """Also with a connection that is lost, with ifupdown, and to and fro."""
     boot(tmp_path, once="")

@@ -46,11 +46,11 @@ station = "talker"
 
 def tried(folder: Path) -> str:
     """Lines that import what the units' command does."""
-    words = ["apply", "plan.json", "--scenario", "cell.toml", "--station", "talker"]
-    words += ["--iface", "eth0", "--dry-run", "--json"]
+    words = ["start", "eth0", "--plan", "plan.json", "--scenario", "cell.toml"]
+    words += ["--station", "talker", "--dry-run", "--json"]
     return f"""
 import contextlib, io, os
-import keepon.__main__, keepon.linux.apply.watcher
+import keepon.__main__
 os.chdir({str(folder)!r})
 sys.argv = ["keepon", *{words!r}]
 try:
@@ -58,13 +58,15 @@ try:
         keepon.__main__.main()
 except SystemExit as end:
     if end.code:
-        sys.exit(f"keepon apply: exit code {{end.code}}")
+        sys.exit(f"keepon start: exit code {{end.code}}")
 """
 
 
 def station_files(folder: Path) -> dict[str, Path | bytes]:
     """Guest path -> a plan and the scenario it was made of."""
-    text = ptp_cell()
+    # With room for what the card sends itself.
+    text = ptp_cell().replace("slot_bytes = 1230", "slot_bytes = 1230\nframe_bytes_max = 1522")
+    text = text.replace("advance_ns = 400_000", "advance_ns = 450_000")
     (folder / "cell.toml").write_text(text)
     plan = session.planned(loading.parse(text, "cell.toml"))
     (folder / "plan.json").write_text(json.dumps(plan))
@@ -92,7 +94,7 @@ def test_systemd_sets_a_link_up_and_puts_all_back(table: str, cable: str, tmp_pa
         "/etc/keepon/eth0.toml": (first + {"link": LINK, "plan": PLAN}[table]).encode(),
         "/etc/machine-id": b"0123456789abcdef0123456789abcdef\n",
         "/etc/systemd/system/service.d/log.conf": TO_A_FILE.encode(),
-        "/lib/keepon/apply.sh": HERE / "apply_common.sh",
+        "/lib/keepon/start.sh": HERE / "start_common.sh",
         "/lib/keepon/units.sh": HERE / "units.sh",
         "/usr/bin/keepon": KEEPON.encode(),
     }

@@ -26,6 +26,7 @@ CONFIG_NET_SCH_TAPRIO=m
 CONFIG_PREEMPT_RT=y
 CONFIG_NO_HZ_FULL=y
 CONFIG_CPU_ISOLATION=y
+CONFIG_NETFILTER_EGRESS=y
 """
 SECURE_BOOT = "sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
 SIGNED = b"\x7fELF...~Module signature appended~\n"

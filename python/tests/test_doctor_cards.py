@@ -83,13 +83,13 @@ def i219(machine: Machine) -> None:
 Change = Callable[[Machine], object]
 CASES: list[tuple[str, Card, Change, str, str, str]] = [
     ("driver", its(driver="igb"), same, "note", "keepon_intel in place of igb (I210, seen on",
-     "keepon bind eth0"),
-    ("driver", its(driver=""), same, "note", "in place of igb", "keepon bind eth0"),
-    ("driver", its(driver=UNSEEN), same, "note", "in place of igb", "keepon bind eth0"),
+     "keepon start eth0"),
+    ("driver", its(driver=""), same, "note", "in place of igb", "keepon start eth0"),
+    ("driver", its(driver=UNSEEN), same, "note", "in place of igb", "keepon start eth0"),
     ("driver", its(driver="e1000e"), i219, "note", "generic (e1000e): the PHY of I217 to I219",
-     "ip link add link eth0 name rt0 type keepon backend generic"),
+     "keepon start eth0"),
     ("driver", its(driver="r8169"), i219, "note", "generic (r8169): Keepon has no driver",
-     "modprobe keepon_generic"),
+     "keepon start eth0"),
     ("driver", its(driver="virtio_net"), i219, "problem", "no (virtio_net): a virtual card", ""),
     ("driver", its(driver="cfg80211"), without_a_bus, "problem", "no Ethernet card of a bus", ""),
     ("driver", its(driver=UNSEEN), without_a_bus, "unknown", "is not to be seen", ""),

@@ -28,10 +28,10 @@ from keepon.errors import (
 from keepon.export import commands, exported, shell
 from keepon.export.exported import Planned
 from keepon.linux import ptpconfig
-from keepon.linux.apply import steps
 from keepon.linux.link import options
 from keepon.linux.link.slots import list_text, slots_of_classes
 from keepon.linux.queues import queues_of
+from keepon.linux.start import steps
 from keepon.model import loading
 from keepon.planner.verify import problems
 
@@ -525,15 +525,12 @@ def test_ptp_has_its_class_where_best_effort_has_another() -> None:
 
 def test_small_slots_are_told_of() -> None:
     """Where slots of the class of all else carry full frames there is nothing to tell."""
-    for wide in (ROBOTS, parse_with_slots(1310), parse_with_slots(230, room="")):
-        assert not any("IPv6" in note for note in commands.export(wide).notes)
+    for wide in (ROBOTS, parse_with_slots(230, room="")):
+        assert not any("own frames" in note for note in commands.export(wide).notes)
     exported = commands.export(parse_with_slots(230))
-    note = next(note for note in exported.notes if "IPv6" in note)
-    assert ": a 200;" in note and "IPv4" not in note
-    assert "rt0 comes up with MTU 200" in exported.files["a.sh"]
-    short = commands.export(parse_with_slots(80, frame_bytes=64))
-    assert any("which needs 1280, and below 68 for IPv4, too:" in note for note in short.notes)
-    assert "IPv6 needs 1280, IPv4 68." in "".join(short.files.values())
+    note = next(note for note in exported.notes if "own frames" in note)
+    assert ": a 200;" in note
+    assert "eth0's own frames up to MTU 200; longer ones are dropped" in exported.files["a.sh"]
 
 
 ONE_SLOT = ", frame_bytes_max = 0"
@@ -569,7 +566,7 @@ def test_clocks_are_set_as_the_plan_has_it(habitat: Planned) -> None:
     lead, follow = files["sw-cell-ptp4l.cfg"], files["drive1-ptp4l.cfg"]
     assert "priority1 100\n" in lead and "gmCapable 1\n" in lead
     assert re.findall(r"^\[(swp\d)\]$", lead, re.MULTILINE) == [f"swp{n}" for n in range(5)]
-    assert "gmCapable 0\n" in follow and "[rt0]\ningressLatency 9000\n" in follow
+    assert "gmCapable 0\n" in follow and "[eth0]\ningressLatency 9000\n" in follow
     assert "logSyncInterval -3\n" in follow and "delay_mechanism P2P\n" in follow
     assert 'ptp4l -H -m -f "$here/drive1-ptp4l.cfg"' in files["drive1.sh"]
     assert "phc2sys -s rt0 -c CLOCK_REALTIME" in files["drive1.sh"]

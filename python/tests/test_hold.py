@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,15 +13,15 @@ import keepon
 import pytest
 from keepon.errors import EnvironmentProblemError
 from keepon.linux import hold
-from keepon.linux.apply import journal as journals
-from keepon.linux.apply.journal import KEPT, Journal
+from keepon.linux.start import journal as journals
+from keepon.linux.start.journal import STARTED, Journal
 
 # Another process: holds lo, says so, and ends when its input does.
 OTHER = """
 import sys
 from pathlib import Path
 from keepon.linux import hold
-from keepon.linux.apply import journal
+from keepon.linux.start import journal
 journal.FOLDER = Path(sys.argv[1])
 held = hold.hold("lo")
 print("held", flush=True)
@@ -59,61 +57,24 @@ def test_one_that_is_set_up_is_refused_and_not_held(folder: Path) -> None:
         pass  # makes the folder
     journal = Journal(
         journals.netns(), int(Path("/sys/class/net/lo/ifindex").read_text()), "lo", "station a",
-        state=KEPT, boot=journals.boot(),
+        state=STARTED, boot=journals.boot(),
     )  # fmt: skip
     journals.save(journal)
     before = len(list(Path("/proc/self/fd").iterdir()))
     for _ in range(3):
-        said = "^lo is set up by keepon apply, as station a; .* keepon unapply lo$"
+        said = "^lo is set up by keepon start, as station a; .* keepon stop lo$"
         with pytest.raises(EnvironmentProblemError, match=said), hold.holding("lo"):
             pass
     assert len(list(Path("/proc/self/fd").iterdir())) == before, "a lock was left open"
-    journal.state = journals.APPLYING
+    journal.state = journals.STARTING
     journals.save(journal)
-    with pytest.raises(EnvironmentProblemError, match="lo is half set up by keepon apply"):
+    with pytest.raises(EnvironmentProblemError, match="lo is half set up by keepon start"):
         hold.hold("lo")
 
 
 def test_what_is_not_there_is_not_held(folder: Path) -> None:
     assert hold.hold("none0") is None
     assert not folder.exists()
-
-
-def test_locks_of_interfaces_that_are_gone_do_not_stay(folder: Path) -> None:
-    """Nor does one vanish that somebody has, or a file that is no lock."""
-    with hold.holding("lo"):
-        (own,) = folder.iterdir()
-        gone, run, journal = (folder / name for name in ("1.2.lock", "run-x.lock", "1.2.json"))
-        for path in (gone, run, journal):
-            path.touch()
-        other = journals.lock_file(run)
-        assert other is not None
-        assert {own, run, journal} == set(folder.iterdir())
-        assert journals.lock_file(own) is None
-    last = journals.lock_file(folder / "3.4.lock")
-    assert last is not None
-    assert {"run-x.lock", "1.2.json", "3.4.lock"} == {path.name for path in folder.iterdir()}
-    for handle in (other, last):
-        os.close(handle)
-
-
-def test_a_lock_that_is_taken_away_as_it_is_opened_is_made_again(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path, flock = folder / "1.2.lock", fcntl.flock
-    taken: list[int] = []
-
-    def after_the_sweep(handle: int, how: int) -> None:
-        if not taken:
-            path.unlink()
-        taken.append(handle)
-        flock(handle, how)
-
-    monkeypatch.setattr(journals.fcntl, "flock", after_the_sweep)
-    held = journals.lock_file(path)
-    assert held is not None and len(taken) == 2
-    assert os.fstat(held).st_ino == path.stat().st_ino, "another command could have it, too"
-    os.close(held)
 
 
 def test_a_journal_of_a_namespace_that_has_gone_is_of_nobody(
@@ -126,7 +87,7 @@ def test_a_journal_of_a_namespace_that_has_gone_is_of_nobody(
     assert journals.read(kept.path) == kept
     apart = ["unshare", "--net", sys.executable, "-S", "-c"]
     other = subprocess.run(
-        [*apart, "from keepon.linux.apply import journal; print(journal.boot())"],
+        [*apart, "from keepon.linux.start import journal; print(journal.boot())"],
         capture_output=True, text=True, check=True,
         env={"PYTHONPATH": str(Path(keepon.__file__).parents[1])},
     ).stdout.strip()  # fmt: skip

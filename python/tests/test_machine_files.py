@@ -6,9 +6,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from keepon.cli import apply_group, edge
+from keepon.cli import edge, start_group
 from keepon.errors import ConfigError, KeeponError
-from keepon.linux.apply import steps
+from keepon.linux.start import steps
 from keepon.model import machinefile
 
 FIRST = 'schema = "keepon.machine/1"\niface = "eth1"\n'
@@ -29,14 +29,16 @@ def test_a_link_without_a_plan_has_its_programs_in_files(folder: Path) -> None:
         + 'options = "slot_bytes 1230 partition 250 class 7 slots 0-240/10"\nptp = "lead"\n'
     )
     (folder / "machine.toml").write_text(text)
-    setup = apply_group.boot_setup("machine")
+    setup = start_group.boot_setup("machine")
     assert (setup.nic, setup.device) == ("eth1", "rt0")
     (link,) = [step for step in setup.steps if isinstance(step, steps.AddKeepon)]
     assert " ".join(link.options) == "slot_bytes 1230 partition 250 class 7 slots 0-240/10"
+    (queues,) = [step for step in setup.steps if isinstance(step, steps.RootQueues)]
+    assert " num_tc 8 map 0 0 0 0 0 0 0 7 0 " in " ".join(queues.words)
     assert not any(isinstance(step, steps.Ptp4l | steps.Phc2sys) for step in setup.steps)
     written = {step.path: step.text for step in setup.steps if isinstance(step, steps.WriteFile)}
     config = written["/run/keepon/machine-ptp4l.cfg"]
-    assert "priority1 100\n" in config and config.endswith("[rt0]\n") and "slave" not in config
+    assert "priority1 100\n" in config and config.endswith("[eth1]\n") and "slave" not in config
     assert written["/run/keepon/machine-ptp4l.env"] == "OPTIONS=-H\n"
     assert written["/run/keepon/machine-phc2sys.env"].startswith("OPTIONS=-s rt0 -c CLOCK_REAL")
 
@@ -63,6 +65,7 @@ def test_a_link_without_a_plan_has_its_programs_in_files(folder: Path) -> None:
             'key `iface` = "eth0/x": must be a letter or digit, then letters, digits and . _ -'
             " (15 at most)",
         ),
+        (FIRST + 'driver = "own"\n' + LINK, ':3: key `driver` = "own": must be one of "auto"'),
         (FIRST + LINK + 'ptp = "slave"\n', ':4: key `link.ptp` = "slave": must be one of "none"'),
         (FIRST + LINK + 'options = "slot_bytes x"\n', ':4: key `link.options` = "slot_bytes x": '),
         (FIRST + LINK + "options = 'slot_bytes \"1'\n", "no closing quotation; write the options"),
@@ -76,7 +79,7 @@ def test_what_is_wrong_is_refused_with_file_line_and_key(
 ) -> None:
     (folder / "machine.toml").write_text(text)
     with pytest.raises(KeeponError) as caught:
-        apply_group.boot_setup("machine")
+        start_group.boot_setup("machine")
     said = edge._placed(str(caught.value))
     assert sentence in said and str(folder) in said, said
 
@@ -84,4 +87,4 @@ def test_what_is_wrong_is_refused_with_file_line_and_key(
 @pytest.mark.parametrize("name", ["../eth0", "", "a/b", "a b", ".hidden"])
 def test_a_name_that_leaves_the_folder_is_refused(name: str) -> None:
     with pytest.raises(ConfigError, match="must be the name of a file in"):
-        apply_group.boot_file(name)
+        start_group.boot_file(name)

@@ -175,7 +175,7 @@ def test_bash_completes(tmp_path: Path, words: list[str], answer: str) -> None:
         (["hwcheck", "eth0", "--backend", ""], ["native", "generic"]),
         (["reproduce", "schedul"], ["schedulability"]),
         *(([*words, "l"], ["lo"]) for words in (
-            ["doctor"], ["bind"], ["unbind"], ["hwcheck"], ["apply", "--iface"], ["unapply"],
+            ["doctor"], ["bind"], ["unbind"], ["hwcheck"], ["start"], ["stop"], ["status"],
             ["link", "add"], ["link", "set"], ["link", "show"], ["link", "watch"],
         )),
         (["link", "add", "lo", "rt0", "slot"], ["slot_bytes"]),

@@ -294,7 +294,7 @@ def test_the_planner_names_the_port_that_a_key_does_not_fit() -> None:
     [
         ["run", "SCENARIO", "--target", "vm", "--out", "out"],
         ["run", "SCENARIO", "--target", "host", "--map", "gw=lo", "--out", "out"],
-        ["apply", "PLAN", "--scenario", "SCENARIO", "--station", "s0", "--iface", "lo"],
+        ["start", "lo", "--plan", "PLAN", "--scenario", "SCENARIO", "--station", "s0"],
         *(
             ["export", "SCENARIO", "--plan", "PLAN", "--format", name, "--out", "out"]
             for name in ("commands", "dot", "yang", "tsnkit", "tsntool")

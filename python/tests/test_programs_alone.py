@@ -20,10 +20,10 @@ NO_JOB = "is no job of keepon run --target host ("
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ("apply apply", "keepon: argument name: is missing; name a file that keepon apply"),
-        ("apply apply none", "keepon: none: cannot be read (No such file or directory); check"),
-        ("apply apply .", "keepon: .: cannot be read (Is a directory); check the name"),
-        ("apply apply empty", f"keepon: empty: {NO_STEPS}"),
+        ("start start", "keepon: argument NIC: is missing; name the card, such as eth0"),
+        ("start start --steps none", "keepon: none: cannot be read (No such file or directory)"),
+        ("start start --steps .", "keepon: .: cannot be read (Is a directory); check the name"),
+        ("start start --steps empty", f"keepon: empty: {NO_STEPS}"),
         ("testbed none .", "keepon: none: cannot be read (No such file or directory); check"),
         ("testbed empty .", f"keepon: empty: {NO_JOB}Expecting value: line 1 column 1 (char 0))"),
         ("testbed other .", f"keepon: other: {NO_JOB}'int' object is not iterable)"),

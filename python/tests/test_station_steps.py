@@ -14,9 +14,9 @@ from keepon.cli import session
 from keepon.errors import EnvironmentProblemError, TraceError
 from keepon.export import shell
 from keepon.export.stations import script
-from keepon.linux.apply import needs, steps
 from keepon.linux.doctor import schedulers
 from keepon.linux.doctor.tree import Tree
+from keepon.linux.start import needs, steps
 from keepon.linux.station import Machine, setup
 from keepon.model import loading
 

@@ -47,7 +47,7 @@ def test_a_checkout_in_which_nothing_was_built_tells_it_too(tmp_path: Path) -> N
     shutil.copytree(package, tmp_path / "python/src/keepon", ignore=ignored)
     (tmp_path / "kernel/include").mkdir(parents=True)
     shutil.copy(PLACE, tmp_path / "kernel/include")
-    for name in ("doctor", "hwcheck", "bind", "link", "apply"):
+    for name in ("doctor", "hwcheck", "link", "start"):
         done = subprocess.run(
             ["/usr/bin/python3", "-S", "-m", f"keepon.linux.{name}", "--help"],
             env={"PYTHONPATH": str(tmp_path / "python/src")},

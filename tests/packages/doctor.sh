@@ -60,7 +60,7 @@ read_by "[Uu]sage|invalid option|[Uu]nknown" journalctl -u systemd-timesyncd.ser
 like "$(systemctl disable --now systemd-timesyncd.service 2>&1)" "Removed .*systemd-timesyncd.service" \
 	"a clock's writer is not started any more, as doctor says"
 read_by "No such option|[Uu]sage" keepon hwcheck lo --peer lo --backend generic
-read_by "No such option|[Uu]sage" keepon bind nobody
+read_by "No such option|[Uu]sage" keepon start nobody
 
 # --- Secure Boot, as its variable says; of the firmware nothing more is here
 mount -t tmpfs firmware /sys/firmware

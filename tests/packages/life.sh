@@ -99,6 +99,7 @@ like "$told" "no modules for the running kernel $foreign, as its headers are not
 	"without headers one sentence says so"
 run "and the package is installed" dpkg-query -W keepon-dkms
 run "systemd-networkd leaves links alone" grep -qx Kind=keepon /usr/lib/systemd/network/00-keepon.network
+run "NetworkManager leaves links alone" grep -qx managed=0 /usr/lib/NetworkManager/conf.d/keepon.conf
 for kernel in $KERNELS; do install "linux-headers-$kernel" >/tmp/headers.log || tail -5 /tmp/headers.log; done
 KERNELS=$(ls /lib/modules)
 RUNNING=${KERNELS%%[!a-z0-9.+-]*}
@@ -171,20 +172,10 @@ run "and a plan is made" keepon plan /usr/share/doc/keepon/examples/two-stations
 
 # --- removal, of what was switched on, too
 units=/etc/systemd/system
-mkdir -p $units/multi-user.target.wants $units/keepon@.service.d
+mkdir -p $units/multi-user.target.wants
 ln -s /lib/systemd/system/keepon@.service $units/multi-user.target.wants/keepon@eth0.service
-for name in eth0 eth1; do
-	printf '[Service]\nEnvironment="PYTHONPATH=%s"\n' /usr/lib/keepon/lib \
-		> $units/keepon-bind-$name.service
-	ln -s $units/keepon-bind-$name.service $units/multi-user.target.wants
-	echo > $units/keepon@.service.d/keepon-bind-$name.conf
-done
-sed -i s,/usr/lib/keepon,/opt/keepon, $units/keepon-bind-eth1.service
 run "everything is removed" apt-get remove -y -q keepon keepon-tools keepon-dkms
-is "$(cd $units && LC_ALL=C ls -d -- *wants/keep* keepon*)" "keepon-bind-eth1.service
-keepon@.service.d
-multi-user.target.wants/keepon-bind-eth1.service" "units go, but of another keepon"
-rm -r $units/multi-user.target.wants/keepon* $units/keepon*
+is "$(find $units -name 'keepon*')" "" "units go"
 for kernel in $KERNELS; do
 	is "$(find /lib/modules/"$kernel" -name 'keepon*')" "" "no module is left for $kernel"
 done

@@ -12,13 +12,13 @@ import typer
 
 from keepon import __version__
 from keepon.cli import (
-    apply_group,
     card_group,
     edge,
     link_group,
     machine_group,
     report_group,
     run_group,
+    start_group,
 )
 from keepon.cli.manual import completion
 from keepon.cli.shared import EXIT_CODES
@@ -33,7 +33,7 @@ app = typer.Typer(
 # Without a name: its commands are commands of keepon, in this order.
 app.add_typer(run_group.app)
 app.add_typer(report_group.app)
-app.add_typer(apply_group.app)
+app.add_typer(start_group.app)
 app.add_typer(card_group.app)
 app.add_typer(machine_group.app)
 app.add_typer(link_group.app)

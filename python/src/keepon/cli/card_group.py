@@ -31,14 +31,9 @@ Back = Annotated[
     float,
     typer.Option(
         "--rollback",
-        "--back-s",
         metavar="SECONDS",
         help="For the link and your ssh connection to come back.",
     ),
-]
-AtBoot = Annotated[
-    bool,
-    typer.Option("--persistent", help="At every boot, too (systemd), until keepon unbind."),
 ]
 Peer = Annotated[
     str | None,
@@ -69,12 +64,12 @@ app = typer.Typer()
 
 
 @app.command("bind")
-def bind_card(name: Card, back_s: Back = bind.BACK_S, at_boot: AtBoot = False) -> None:
+def bind_card(name: Card, back_s: Back = bind.BACK_S) -> None:
     """Give a network card to Keepon's driver, until keepon unbind or a reboot; back at
     once if the link is lost.
     """
     edge.Settings.left = AS_IT_WAS
-    print(bind.bind(name, back_s, at_boot))
+    print(bind.bind(name, back_s))
 
 
 @app.command("unbind")

@@ -93,7 +93,7 @@ def checked_plan(path: Path, scenario: Scenario, source: Path) -> Plan:
 def device_name(option: str, name: str) -> str:
     if not _DEVICE.fullmatch(name):
         raise ConfigError(
-            f'option {option} = "{name}": must be a device name of 1 to 15 letters, digits, ".",'
+            f'{option} = "{name}": must be a device name of 1 to 15 letters, digits, ".",'
             ' "_" or "-"; ip link lists those there are'
         )
     return name
@@ -130,8 +130,8 @@ def run(
         raise ConfigError(
             f'option --format = "{name}": must be one of {", ".join(FORMATS)}, {READ}'
         )
-    device_name("--device", device)
-    device_name("--keepon-device", keepon)
+    device_name("option --device", device)
+    device_name("option --keepon-device", keepon)
     if device == keepon:
         raise ConfigError(
             f'option --keepon-device = "{keepon}": must differ from --device, on which it is made;'

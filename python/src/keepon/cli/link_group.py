@@ -10,7 +10,7 @@ import typer
 
 from keepon.cli import completed, watch_command
 from keepon.errors import EXIT_INPUT
-from keepon.linux.link import added, commands, raised
+from keepon.linux.link import commands
 from keepon.linux.link import fit as fitting
 from keepon.linux.link.options import HELP
 
@@ -19,7 +19,7 @@ app = typer.Typer(
     help="Links of kind keepon on this machine, without iproute2's plugin.",
 )  # fmt: skip
 
-_EPILOG = "\b\n" + HELP.replace("\n\n", "\n\n\b\n")
+EPILOG = "\b\n" + HELP.replace("\n\n", "\n\n\b\n")
 
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Name = Annotated[
@@ -60,7 +60,7 @@ def _print(text: str) -> None:
         print(text)
 
 
-@app.command(epilog=_EPILOG)
+@app.command(epilog=EPILOG)
 def add(
     lower: Annotated[
         str,
@@ -73,35 +73,13 @@ def add(
     as_json: Json = False,
 ) -> None:
     """Put a keepon link NAME on the device LOWER."""
-    _print(added.add(lower, name, words or [], as_json))
+    _print(commands.add(lower, name, words or [], as_json))
 
 
-@app.command("set", epilog=_EPILOG)
+@app.command("set", epilog=EPILOG)
 def change(name: Name, words: Words, as_json: Json = False) -> None:
     """Change options of a link, also while it is up."""
     _print(commands.change(name, words, as_json))
-
-
-@app.command()
-def up(
-    name: Name,
-    rollback: Annotated[
-        float,
-        typer.Option(
-            "--rollback",
-            help="Down again if your ssh connection over the card is not back by then; seconds.",
-        ),
-    ] = raised.BACK_S,
-    as_json: Json = False,
-) -> None:
-    """Set a link up; what its card sends goes by it from then on."""
-    _print(raised.up(name, rollback, as_json))
-
-
-@app.command()
-def down(name: Name, as_json: Json = False) -> None:
-    """Set a link down; what its card sends goes by the card again."""
-    _print(raised.down(name, as_json))
 
 
 @app.command()

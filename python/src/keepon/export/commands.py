@@ -14,10 +14,10 @@ from keepon.export import shell
 from keepon.export.exported import Exported, Planned, Port, gated_ports, port_name
 from keepon.export.stations import first_frames_note, long_frames_note, mtu_note, script
 from keepon.linux import ptpconfig
-from keepon.linux.apply import steps
-from keepon.linux.apply.steps import Need, Step
 from keepon.linux.link.gatelist import CYCLE_NS_MAX
 from keepon.linux.queues import PRIORITIES
+from keepon.linux.start import steps
+from keepon.linux.start.steps import Need, Step
 from keepon.linux.station import Machine, ptp_config, without_disturbers
 from keepon.model.topology import Topology
 from keepon.model.wire import TAPRIO_BYTES_MIN
@@ -173,7 +173,7 @@ def _notes(planned: Planned, machine: Machine) -> Iterator[str]:
     ):
         yield (
             "keepon stations pad PTP's messages to their slots, and linuxptp drops such on any but"
-            " a keepon device: switches need another PTP program, or their own"
+            " a card with a keepon link: switches need another PTP program, or their own"
         )
     if sync.domains:
         yield "sync.domains: the scripts start domain 0 only, which sets the clocks"

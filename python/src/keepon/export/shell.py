@@ -10,9 +10,9 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Iterator
 
-from keepon.linux.apply import steps
-from keepon.linux.apply.steps import CARRIER_WAIT_S, PACKAGES, Need, Step
 from keepon.linux.doctor import schedulers
+from keepon.linux.start import steps
+from keepon.linux.start.steps import CARRIER_WAIT_S, PACKAGES, Need, Step
 
 _HAS_CLOCK = "phc_ctl -qQ {} get"
 """It asks the kernel; ethtool's words for the answer differ by version and kernel."""

@@ -6,28 +6,25 @@ of keepon.linux.station.
 from __future__ import annotations
 
 from keepon.export import shell
-from keepon.linux.apply import steps
+from keepon.linux.planned import ETHERNET_MTU
+from keepon.linux.start import steps
 from keepon.linux.station import FCS_BYTES, HEADER_BYTES, Machine, setup, stream_lines
-from keepon.linux.taken import IPV4_MTU_MIN, IPV6_MTU_MIN
 from keepon.model.framelengths import long_flows
 from keepon.model.scenario import Station
 from keepon.model.wire import FRAME_BYTES_MAX
 
 
 def mtu_note(machine: Machine) -> str | None:
-    """What small slots mean for other traffic."""
+    """What small slots mean for the card's own traffic."""
     stations = [entry for entry in machine.scenario.station if entry.name in machine.linked]
     mtus = {entry.name: machine.mtu(entry) for entry in stations}
-    small = {name: mtu for name, mtu in mtus.items() if mtu is not None and mtu < IPV6_MTU_MIN}
+    small = {name: mtu for name, mtu in mtus.items() if mtu is not None and mtu < ETHERNET_MTU}
     if not small:
         return None
     told = ", ".join(f"{name} {mtu}" for name, mtu in small.items())
-    without = f"IPv6, which needs {IPV6_MTU_MIN}"
-    if min(small.values()) < IPV4_MTU_MIN:
-        without += f", and below {IPV4_MTU_MIN} for IPv4, too"
     return (
-        f"{machine.keepon_name} comes up with an MTU of what its slots carry, too small for"
-        f" {without}: {told}; longer slot_bytes or frame_bytes_max in the scenario raise it"
+        f"slots carry the card's own frames up to an MTU below {ETHERNET_MTU}, and longer ones are"
+        f" dropped: {told}; longer slot_bytes or frame_bytes_max in the scenario raise it"
     )
 
 

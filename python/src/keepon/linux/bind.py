@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Give a network card to Keepon's driver for it, and back to the kernel's own; nothing of it
-outlives a reboot unless that is asked for.
+outlives a reboot.
 
-What its interface has comes along (keepon.linux.carried). If that cannot be set, or the link or
-the ssh connection the command runs over is not back in time, the card is given back as it was.
-Needs nothing but the standard library, and ip and modprobe.
+The machine's network manager sets up the interface that comes in its place (keepon.linux.kept). If
+addresses, routes, the link or the ssh connection the command runs over are not back in time, the
+card is given back. Needs nothing but the standard library, and ip and modprobe.
 
 Source: Documentation/ABI/testing/sysfs-bus-pci and sysfs-bus-platform of Linux (driver_override,
 drivers_probe).
@@ -12,52 +12,35 @@ drivers_probe).
 
 from __future__ import annotations
 
-import argparse
 import os
 import subprocess
-import sys
 import time
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from keepon.errors import (
-    EXIT_INTERRUPTED,
-    EXIT_MET,
-    ConfigError,
-    EnvironmentProblemError,
-    KeeponError,
-    one_line,
-    shell_word,
-)
-from keepon.linux import alone, persistent
-from keepon.linux.carried import items_of, lost_features, restore
+from keepon.errors import ConfigError, EnvironmentProblemError, one_line, shell_word
 from keepon.linux.guarded import guarded
 from keepon.linux.hold import hold, holding
 from keepon.linux.interface import (
     ROLLBACK_MAX_S,
     answers,
     client_over,
-    has_carrier,
     ip,
+    run,
     until,
 )
+from keepon.linux.kept import Kept, come_back, kept_of
 from keepon.linux.losses import (
     above,
     check_first_namespace,
     check_nothing_lost,
     phys_of_others,
 )
-from keepon.linux.routes import Item
 
 BACK_S = 30.0
 PROBED_S = 10.0
 """How long a driver may take to make its interface."""
-SETTLED_S = 5.0
-"""How long after its link what an interface had may not be possible yet: IPv6 takes an address for
-a route's source only when it has seen that nobody else has it.
-"""
 
 DRIVERS = {
     ("pci", "0x8086"): "keepon_intel",
@@ -97,14 +80,6 @@ class Card:
         return next(
             (DRIVERS[self.bus, each] for each in names if (self.bus, each) in DRIVERS), None
         )
-
-
-@dataclass(frozen=True)
-class Before:
-    """What is to be there again."""
-
-    carrier: bool
-    items: list[Item]
 
 
 def find(name: str) -> Card:
@@ -164,16 +139,14 @@ def _named(card: Card) -> bool:
     """Whether its interface has the name it had; if not, it is given that."""
     name = _interface(card)
     if name and name != card.name:
-        # udev may rename it, too, so that it is no longer what it was a moment ago
         with suppress(EnvironmentProblemError):
             ip("link", "set", "dev", name, "down")
             ip("link", "set", "dev", name, "name", card.name)
     return _interface(card) == card.name
 
 
-def _move(card: Card, driver: str | None, override: str, before: Before) -> str:
-    """Another driver for the card, and its interface set up as it was, as far as that can be
-    without a link; which driver that is.
+def _move(card: Card, driver: str | None, override: str) -> str:
+    """Another driver for the card; which that is.
 
     Args:
         driver: which it must be; None: any but ours.
@@ -193,84 +166,63 @@ def _move(card: Card, driver: str | None, override: str, before: Before) -> str:
     if not name or found != (driver or found) or (driver is None and found in DRIVERS.values()):
         what = f"driver {driver} does not take" if driver else "no driver of this kernel takes"
         raise EnvironmentProblemError(f"{what} {card.device.name}; the kernel's log says why")
+    with suppress(EnvironmentProblemError):  # there is no udev; else it names the interface first
+        run("udevadm", "settle", f"--timeout={PROBED_S:g}")
     if not until(deadline_s, lambda: _named(card)):
         raise EnvironmentProblemError(f"{_interface(card)} cannot be called {card.name} again")
-    with suppress(EnvironmentProblemError):  # `_check_back` does it again, and says what failed
-        restore(card.name, before.items, once=True)
     return found
 
 
-def _check_back(card: Card, before: Before, client: str, deadline_s: float) -> None:
+def _check_back(card: Card, kept: Kept, client: str, deadline_s: float) -> None:
     """Wait for what was there before, the client last: without a route it cannot answer.
 
     Raises:
         EnvironmentProblemError: something is not back in time; all that can be is.
     """
-    missing: list[str] = []
-    settled_s = 0.0
-    if before.carrier:
-        if until(deadline_s, lambda: has_carrier(card.name)):
-            settled_s = min(deadline_s, time.monotonic() + SETTLED_S)
-        else:
-            missing.append(f"the link of {card.name} did not come back in time")
-    left: list[str] = []
-
-    def all_set() -> bool:
-        nonlocal left
-        try:
-            _named(card)
-            left = restore(card.name, before.items)
-        except EnvironmentProblemError as error:  # udev has just given it another name
-            left = [str(error)]
-        return not left
-
-    until(settled_s, all_set)
+    missing = come_back(card.name, kept, deadline_s)
     if client and not until(deadline_s, lambda: answers(client)):
         missing.append(f"{client}, from where you are logged in, did not answer in time")
-    if missing or left:
-        raise EnvironmentProblemError("; ".join([*missing, *left]))
+    if missing:
+        raise EnvironmentProblemError("; ".join(missing))
 
 
 def _change(card: Card, driver: str | None, override: str, back_s: float) -> str:
-    """Move the card; on any failure move it back. Which driver has it now, and what it lacks.
+    """Move the card; on any failure move it back. Which driver has it now.
 
     Raises:
         EnvironmentProblemError: it failed; the message says whether the card is as it was.
         KeyboardInterrupt: it was ended, and is as it was.
     """
     check_nothing_lost(card.name)
-    before = Before(has_carrier(card.name), items_of(card.name))
+    kept = kept_of(card.name)
     client = client_over(card.name)
     if client and not answers(client):
         raise EnvironmentProblemError(
             f"{client}, from where you are logged in over {card.name}, does not answer ping, so"
-            " that nobody could tell whether it comes back; allow it, or log in another way"
+            " that it could not be seen whether it comes back; allow it, or log in another way"
         )
     override_before = (card.device / "driver_override").read_text().strip()
 
     def work() -> str:
-        found = _move(card, driver, override, before)
+        found = _move(card, driver, override)
         hold(card.name)  # with the other driver it is another interface; until this process ends
-        _check_back(card, before, client, time.monotonic() + back_s)
+        _check_back(card, kept, client, time.monotonic() + back_s)
         return found
 
     def back() -> None:
-        _move(card, card.driver, override_before.replace("(null)", ""), before)
-        # however short back_s is: nexthop objects cannot be made without a link
-        _check_back(card, before, "", time.monotonic() + max(back_s, BACK_S))
+        _move(card, card.driver, override_before.replace("(null)", ""))
+        # however short back_s is: a card takes seconds for its link
+        _check_back(card, kept, "", time.monotonic() + max(back_s, BACK_S))
 
-    found = guarded(work, back, f"{card.name} is with {card.driver} again, as it was")
-    lost = ", ".join(lost_features(before.items, card.name))
-    return f"{found}{f', which has no {lost} (ethtool -K)' if lost else ''}"
+    return guarded(work, back, f"{card.name} is with {card.driver} again, as it was")
 
 
-def bind(name: str, back_s: float = BACK_S, at_boot: bool = False) -> str:
+def bind(name: str, back_s: float = BACK_S) -> str:
     """Give a card to Keepon's driver; a line on what was done.
 
     Args:
         name: interface, in this network namespace.
         back_s: how long link and ssh connection may take to come back.
-        at_boot: once that has gone well, have it done at every boot, too.
 
     Raises:
         ConfigError: it is no card, or none of ours; nothing was touched.
@@ -279,10 +231,10 @@ def bind(name: str, back_s: float = BACK_S, at_boot: bool = False) -> str:
     """
     _check(back_s)
     with holding(name):
-        return _bound(name, back_s, at_boot)
+        return _bound(name, back_s)
 
 
-def _bound(name: str, back_s: float, at_boot: bool) -> str:
+def _bound(name: str, back_s: float) -> str:
     card = find(name)
     check_free(name)
     driver = card.ours
@@ -291,10 +243,8 @@ def _bound(name: str, back_s: float, at_boot: bool) -> str:
             f'argument NAME = "{name}": Keepon has no driver for cards of driver {card.driver}; '
             "docs/nics.md lists those it has"
         )
-    if at_boot:
-        persistent.check_possible()
     if card.driver == driver:
-        return f"{name} is with {driver} already{_kept(name) if at_boot else ''}"
+        return f"{name} is with {driver} already"
     try:
         done = subprocess.run(["modprobe", driver], capture_output=True, text=True, check=False)
     except OSError as error:
@@ -304,44 +254,28 @@ def _bound(name: str, back_s: float, at_boot: bool) -> str:
             f"modprobe {driver}: {one_line(done.stderr.strip())}; install keepon's modules"
         )
     found = _change(card, driver, driver, back_s)
-    done_so_far = f"{name}: {card.driver} -> {found}; back with keepon unbind {shell_word(name)}"
-    if not at_boot:
-        return f"{done_so_far}, or by a reboot"
-    try:
-        return f"{done_so_far}{_kept(name)}"
-    except EnvironmentProblemError as error:
-        raise EnvironmentProblemError(f"{done_so_far}, or by a reboot; but {error}") from error
-
-
-def _kept(name: str) -> str:
-    return f"; and at every boot, by {persistent.keep(name)}"
+    back = f"back with keepon unbind {shell_word(name)}, or by a reboot"
+    return f"{name}: {card.driver} -> {found}; {back}"
 
 
 def unbind(name: str, back_s: float = BACK_S) -> str:
-    """Give a card of ours back to the kernel's own driver, for every boot, too; as `bind`."""
+    """Give a card of ours back to the kernel's own driver; as `bind`."""
     _check(back_s)
     with holding(name):
         return _unbound(name, back_s)
 
 
 def _unbound(name: str, back_s: float) -> str:
-    try:
-        card = find(name)
-        if card.driver not in DRIVERS.values():
-            raise ConfigError(
-                f'argument NAME = "{name}": is with {card.driver}, no driver of Keepon; nothing to'
-                " give back"
-            )
-    except ConfigError as error:
-        if persistent.forget(name):
-            return f"{name}: at no boot with Keepon's driver any more ({error})"
-        raise
+    card = find(name)
+    if card.driver not in DRIVERS.values():
+        raise ConfigError(
+            f'argument NAME = "{name}": is with {card.driver}, no driver of Keepon; nothing to give'
+            " back"
+        )
     check_free(name)
     alias = (card.device / "modalias").read_text().strip()
     subprocess.run(["modprobe", "-q", alias], capture_output=True, check=False)
-    found = _change(card, None, "", back_s)
-    forgotten = "; and at no boot any more" if persistent.forget(name) else ""
-    return f"{name}: {card.driver} -> {found}{forgotten}"
+    return f"{name}: {card.driver} -> {_change(card, None, '', back_s)}"
 
 
 def _check(back_s: float) -> None:
@@ -352,43 +286,3 @@ def _check(back_s: float) -> None:
         )
     if os.geteuid():
         raise EnvironmentProblemError("only root may move a card to another driver; use sudo")
-
-
-def main(arguments: Sequence[str]) -> int:
-    """`python3 -m keepon.linux.bind bind|unbind NAME [--rollback S] [--persistent]`, where there is
-    nothing but Python.
-    """
-    parser = argparse.ArgumentParser(
-        prog="keepon", description="Give a network card to Keepon's driver, or back."
-    )
-    parser.add_argument("verb", choices=("bind", "unbind"))
-    parser.add_argument("name", metavar="NAME")
-    parser.add_argument(
-        "--rollback",
-        "--back-s",
-        dest="back_s",
-        type=float,
-        default=BACK_S,
-        metavar="SECONDS",
-        help="for link and ssh to come back (30)",
-    )
-    parser.add_argument(
-        "--persistent", action="store_true", help="bind: at every boot, too (systemd)"
-    )
-    chosen = parser.parse_args(arguments)
-    try:
-        if chosen.verb == "bind":
-            print(bind(chosen.name, chosen.back_s, chosen.persistent))
-        else:
-            print(unbind(chosen.name, chosen.back_s))
-    except KeeponError as error:
-        alone.say(f"keepon: {error}")
-        return error.exit_code
-    except KeyboardInterrupt:
-        alone.say("keepon: interrupted; the card is as it was")
-        return EXIT_INTERRUPTED
-    return EXIT_MET
-
-
-if __name__ == "__main__":
-    sys.exit(alone.run(main))

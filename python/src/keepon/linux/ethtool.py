@@ -13,8 +13,8 @@ import socket
 import struct
 
 SIOCETHTOOL = 0x8946
-GSTRINGS, GSTATS, GPERMADDR, GSSET_INFO, GFEATURES, SFEATURES = 0x1B, 0x1D, 0x20, 0x37, 0x3A, 0x3B
-SS_STATS, SS_FEATURES = 1, 4
+GSTRINGS, GSTATS, GSSET_INFO = 0x1B, 0x1D, 0x37
+SS_STATS = 1
 STRING_BYTES = 32
 REQUEST = struct.Struct("16sP16x")  # struct ifreq
 NAME_BYTES_MAX = 15
@@ -55,27 +55,3 @@ def counters(name: str, names: list[str]) -> dict[str, int]:
     """What `ethtool -S` shows; `names` are those of the set SS_STATS. Raises as `call`."""
     answer = call(name, struct.pack("=II", GSTATS, len(names)) + bytes(8 * len(names)))
     return dict(zip(names, struct.unpack(f"={len(names)}Q", answer[8:]), strict=True))
-
-
-def features(name: str) -> dict[str, bool]:
-    """Features that can be switched as `ethtool -K` does, and whether each is wanted. Raises as
-    `call`.
-    """
-    names = strings(name, SS_FEATURES)
-    blocks = -(-len(names) // 32)
-    answer = call(name, struct.pack("=II", GFEATURES, blocks) + bytes(16 * blocks))
-    fields = struct.unpack(f"={4 * blocks}I", answer[8:])
-
-    def bit(field: int, number: int) -> bool:
-        return bool(fields[4 * (number // 32) + field] >> number % 32 & 1)
-
-    return {each: bit(1, n) for n, each in enumerate(names) if each and bit(0, n)}
-
-
-def set_feature(name: str, feature: str, on: bool) -> None:
-    """Switch one of `features`. Raises as `call`."""
-    names = strings(name, SS_FEATURES)
-    at, bit = divmod(names.index(feature), 32)
-    pairs = [0] * (2 * -(-len(names) // 32))
-    pairs[2 * at], pairs[2 * at + 1] = 1 << bit, on << bit
-    call(name, struct.pack(f"=II{len(pairs)}I", SFEATURES, len(pairs) // 2, *pairs))

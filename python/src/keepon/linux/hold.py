@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One command of Keepon at a time has an interface, and none one that keepon apply has set up.
+"""One command of Keepon at a time has an interface, and none one that keepon start has set up.
 
-What holds it is the lock of its journal (keepon.linux.apply.journal), so `keepon apply` is one of
+What holds it is the lock of its journal (keepon.linux.start.journal), so `keepon start` is one of
 them.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
 import socket
 from collections.abc import Iterator
@@ -14,21 +15,28 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from keepon.errors import EnvironmentProblemError, shell_word
-from keepon.linux.apply import journal as journals
+from keepon.linux.start import journal as journals
 
 
 def lock(path: Path, nic: str) -> int:
     """A lock as an open file.
 
     Raises:
-        EnvironmentProblemError: somebody has it.
+        EnvironmentProblemError: another command has it, or /run/keepon cannot be written.
     """
-    held = journals.lock_file(path)
-    if held is None:
+    try:
+        journals.FOLDER.mkdir(mode=0o755, parents=True, exist_ok=True)
+        handle = os.open(path, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise journals.unwritable(path, error) from error
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(handle)
         raise EnvironmentProblemError(
             f"another keepon command is at work with {nic}; wait for its end"
-        )
-    return held
+        ) from None
+    return handle
 
 
 def hold(nic: str) -> int | None:
@@ -43,15 +51,15 @@ def hold(nic: str) -> int | None:
         number = socket.if_nametoindex(nic)
     except OSError:
         return None
-    path = journals.path_of(Path("/proc/thread-self/ns/net").stat().st_ino, number)
+    path = journals.path_of(journals.netns(), number)
     held = lock(path.with_suffix(".lock"), nic)
     try:
         journal = journals.read(path)
         if journal is not None:
-            half = "" if journal.state == journals.KEPT else "half "
+            half = "" if journal.state == journals.STARTED else "half "
             raise EnvironmentProblemError(
-                f"{nic} is {half}set up by keepon apply, as {journal.title}; put that back first"
-                f" with keepon unapply {shell_word(nic)}"
+                f"{nic} is {half}set up by keepon start, as {journal.title}; put that back first"
+                f" with keepon stop {shell_word(nic)}"
             )
     except EnvironmentProblemError:
         os.close(held)

@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +19,8 @@ ROLLBACK_MAX_S = 3600.0
 LOOK_S = 0.1
 
 
-def run(*words: str, given: str = "") -> str:
-    """What a command prints, `given` being its input.
+def run(*words: str) -> str:
+    """What a command prints.
 
     Raises:
         EnvironmentProblemError: it is not installed, or fails; its own words are passed on.
@@ -30,7 +28,7 @@ def run(*words: str, given: str = "") -> str:
     try:
         # A session of its own: Ctrl-C is for who called us, and not for a command half way.
         done = subprocess.run(
-            words, capture_output=True, text=True, check=False, input=given,
+            words, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
             start_new_session=True,
         )  # fmt: skip
     except OSError as error:
@@ -46,56 +44,13 @@ def ip(*words: str) -> str:
     return run("ip", *words)
 
 
-def ip_each(family: str, commands: list[list[str]]) -> None:
-    """Commands of `ip` one after the other until one fails, by one process: a router has thousands
-    of routes. Raises as `run`, of the command that failed.
-
-    Args:
-        family: "-4" or "-6".
+def set_queues(device: str) -> list[tuple[str, bool]]:
+    """Queueing disciplines of a device that the kernel has not made by itself: kind, and whether it
+    is the root. Their JSON is none for some kinds. Raises as `run`.
     """
-    words = [word for command in commands for word in command]
-    if any(not re.fullmatch(r"[\w.:/@%+,=-]+", word, re.ASCII) for word in words):
-        for command in commands:  # names of interfaces may have what `-batch` takes for its own
-            ip(family, *command)
-        return
-    done = subprocess.run(
-        ["ip", family, "-batch", "-"], input="".join(f"{' '.join(each)}\n" for each in commands),
-        capture_output=True, text=True, check=False, start_new_session=True,
-    )  # fmt: skip
-    if done.returncode:
-        said, _, behind = done.stderr.partition("Command failed")
-        number = re.search(r":(\d+)", behind)
-        command = commands[int(number[1]) - 1] if number else ["-batch"]
-        why = one_line(said.strip() or f"exit code {done.returncode}", 200)
-        raise EnvironmentProblemError(f"ip {family} {' '.join(command)}: {why}")
-
-
-@dataclass(frozen=True)
-class Queueing:
-    """A queueing discipline of a device, as tc(8) shows it.
-
-    Attributes:
-        handle: "0:" of one that the kernel has made by itself.
-        words: what follows handle and place.
-    """
-
-    kind: str
-    handle: str
-    root: bool
-    words: tuple[str, ...]
-
-    def value(self, key: str) -> str:
-        """The word behind `key`; empty if it is not there."""
-        return self.words[self.words.index(key) + 1] if key in self.words else ""
-
-
-def queues(device: str) -> list[Queueing]:
-    """Queueing disciplines of a device. Its JSON is none for some kinds. Raises as `run`."""
     lines = run("tc", "qdisc", "show", "dev", device).splitlines()
     found = (line.split() for line in lines if line.startswith("qdisc "))
-    return [
-        Queueing(words[1], words[2], words[3:4] == ["root"], tuple(words[3:])) for words in found
-    ]
+    return [(words[1], words[3:4] == ["root"]) for words in found if words[2] != "0:"]
 
 
 def until(deadline_s: float, found: Callable[[], Any]) -> Any:

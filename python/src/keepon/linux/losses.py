@@ -1,18 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is on an interface, would go with it when another driver takes its card, and could not be
-made again by whoever moves it.
+"""What is on an interface, would go with it when another driver takes its card, and is not made
+again.
 """
 
 from __future__ import annotations
 
-import json
-import socket
-from collections.abc import Iterator
 from pathlib import Path
 
 from keepon.errors import ConfigError, EnvironmentProblemError, shell_word
-from keepon.linux import namespaces
-from keepon.linux.interface import ip, queues
+from keepon.linux.interface import set_queues
 
 FIRST_ONLY = Path("/proc/sys/net/core/netdev_max_backlog")
 """Is there in the network namespace that the machine starts with, and in no other:
@@ -33,12 +29,11 @@ def check_first_namespace(name: str) -> None:
         )
 
 
-def above(name: str, with_peer: bool = True) -> list[str]:
-    """Interfaces that are built on it, of other network namespaces, too: bridges, VLANs, links of
-    Keepon, tunnels, what containers have; with the other end of a pair, which goes with it.
-    """
-    upper = {entry.name.partition("_")[2] for entry in Path("/sys/class/net", name).glob("upper_*")}
-    return sorted(upper.union(namespaces.built_on(socket.if_nametoindex(name), with_peer)))
+def above(name: str) -> list[str]:
+    """Interfaces that are built on it: bridges, VLANs, links of Keepon, tunnels."""
+    return sorted(
+        each.name.partition("_")[2] for each in Path("/sys/class/net", name).glob("upper_*")
+    )
 
 
 def phys_of_others(name: str, classes: Path = Path("/sys/class/net")) -> list[str]:
@@ -59,24 +54,15 @@ def check_nothing_lost(name: str) -> None:
     Raises:
         EnvironmentProblemError: there is such a thing; the message says what takes it away.
     """
-    for what, remedy in _lost(name):
+    found: list[tuple[str, str]] = []
+    for kind, _ in set_queues(name):
+        place = kind if kind in ("ingress", "clsact") else "root"
+        what = f"a queueing discipline of its own ({kind})"
+        found.append((what, f"tc qdisc del dev {shell_word(name)} {place}"))
+    functions = Path("/sys/class/net", name, "device/sriov_numvfs")
+    if functions.is_file() and functions.read_text().strip() != "0":
+        found.append(("virtual functions", f"echo 0 > {shell_word(str(functions))}"))
+    for what, remedy in found:
         raise EnvironmentProblemError(
             f"{name} has {what}, which would be lost; take it away with {remedy}"
         )
-
-
-def _lost(name: str) -> Iterator[tuple[str, str]]:
-    for qdisc in queues(name):
-        if qdisc.handle != "0:":
-            kind = qdisc.kind
-            place = kind if kind in ("ingress", "clsact") else "root"
-            yield (
-                f"a queueing discipline of its own ({kind})",
-                f"tc qdisc del dev {shell_word(name)} {place}",
-            )
-    (link,) = json.loads(ip("-d", "-json", "link", "show", "dev", name))
-    if "xdp" in link:
-        yield "an XDP program", f"ip link set dev {shell_word(name)} xdp off"
-    functions = Path("/sys/class/net", name, "device/sriov_numvfs")
-    if functions.is_file() and functions.read_text().strip() != "0":
-        yield "virtual functions", f"echo 0 > {shell_word(str(functions))}"

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from keepon.linux.queues import Queues, is_behind_etf, queues_of
-from keepon.linux.taken import IPV4_MTU_MIN
 from keepon.model.hosts import etf_delta_ns
 from keepon.model.plan import Plan, PlannedStation
 from keepon.model.qdiscs.words import commands
@@ -21,6 +20,7 @@ from keepon.model.spans import planned_spans
 from keepon.model.wire import TAGGED_HEADER_BYTES
 
 SECOND_NS = 1_000_000_000
+IPV4_MTU_MIN, ETHERNET_MTU = 68, 1500
 
 
 def linked_stations(scenario: Scenario) -> list[str]:
@@ -43,6 +43,11 @@ class Guest:
     def target(self) -> str:
         """As messages call it."""
         return "vm"
+
+    @property
+    def receives(self) -> str:
+        """Option `receive` of keepon links: programs of a run listen on them."""
+        return "all"
 
     def namespace(self, station: str) -> str:
         return station
@@ -141,6 +146,13 @@ def slot_list(slots: list[int]) -> str:
     return ",".join(terms) or "none"
 
 
+def _priorities(guest: Guest, station: Station) -> list[str]:
+    """Whether frames of the card without a txtime have priorities of their own: PTP's, a load's."""
+    queues = guest.queues(station.name)
+    apart = queues.ptp_priority is not None or queues.load_priority
+    return ["priorities", "on"] if apart else []
+
+
 def link_options(guest: Guest, station: Station) -> list[str]:
     """Options of `keepon link add` as planned."""
     planned = guest.plan["stations"][station.name]
@@ -155,6 +167,7 @@ def link_options(guest: Guest, station: Station) -> list[str]:
         "prebuffer", options.prebuffer_frames, "clock", "counter" if paper else options.clock,
         "placeholder", planned["placeholder"], "poll_overhead_ns", planned["poll_overhead_ns"],
         "dither", "on" if options.dither else "off", "txtime", "phc",
+        *(["receive", "all"] if guest.receives == "all" else _priorities(guest, station)),
     ]  # fmt: skip
     if not paper:
         words += [

@@ -11,12 +11,17 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from keepon.errors import ConfigError
 from keepon.linux import ptpconfig
-from keepon.linux.apply import steps
-from keepon.linux.apply.steps import Need, Setup, Step, Told
-from keepon.linux.planned import Guest, link_options, queue_commands
+from keepon.linux.planned import (
+    ETHERNET_MTU,
+    Guest,
+    link_options,
+    queue_commands,
+)
 from keepon.linux.queues import TOS
-from keepon.linux.taken import IPV4_MTU_MIN, IPV6_MTU_MIN
+from keepon.linux.start import steps
+from keepon.linux.start.steps import Need, Setup, Step, Told
 from keepon.model.hosts import etf_delta_ns
 from keepon.model.qdiscs.stations import by_timers, check_put_to_up, tree_of
 from keepon.model.scenario import Station
@@ -44,6 +49,11 @@ class Machine(Guest):
 
     def device(self, station: str) -> str:
         return self.keepon_name if self.driver(station) == "keepon" else self.device_name
+
+    @property
+    def receives(self) -> str:
+        """What arrives stays the card's, whose PTP and programs go on."""
+        return "card"
 
     def vlan(self, station: str) -> str:
         """The device that tags frames with a priority."""
@@ -111,12 +121,8 @@ def _link(machine: Machine, station: Station) -> Iterator[Step]:
     if device == nic:
         return
     mtu = machine.mtu(station)
-    if mtu is not None and mtu < IPV6_MTU_MIN:
-        ipv4 = f", IPv4 {IPV4_MTU_MIN}" if mtu < IPV4_MTU_MIN else ""
-        yield Told(
-            f"{device} comes up with MTU {mtu}, what a slot carries: IPv6 needs"
-            f" {IPV6_MTU_MIN}{ipv4}."
-        )
+    if mtu is not None and mtu < ETHERNET_MTU:
+        yield Told(f"Slots carry {nic}'s own frames up to MTU {mtu}; longer ones are dropped.")
     yield steps.AddKeepon(nic, device, tuple(link_options(machine, station)))
     yield steps.SetUp(device)
 
@@ -229,6 +235,24 @@ def _clocks(machine: Machine, station: Station) -> Iterator[Step]:
     yield steps.Phc2sys(name, device, stamps)
 
 
+def check_room(machine: Machine, station: Station) -> None:
+    """Whether the card keeps a way for frames of its own.
+
+    Raises:
+        ConfigError: slots of the class that they have carry no MTU of Ethernet.
+    """
+    if machine.driver(station.name) != "keepon":
+        return
+    mtu = machine.mtu(station)
+    if mtu is None or mtu < ETHERNET_MTU:
+        carries = "nothing" if mtu is None else f"an MTU of {mtu}"
+        raise ConfigError(
+            f'station "{station.name}": slots that the plan leaves {machine.nic(station.name)} for'
+            f" frames of its own carry {carries}, and it needs {ETHERNET_MTU}: state"
+            " station.keepon.frame_bytes_max = 1522, or leave best effort more slots in a row"
+        )
+
+
 def setup(machine: Machine, station: Station) -> Setup:
     """All that makes a machine this station."""
     sync = machine.scenario.sync
@@ -262,7 +286,7 @@ def ptp_config(machine: Machine, station: Station) -> str:
     return ptpconfig.config(
         machine.scenario,
         station.name,
-        [machine.device(station.name)],
+        [machine.nic(station.name)],
         machine.queues(station.name).ptp_priority,
         station if machine.driver(station.name) == "keepon" else None,
     )

@@ -14,7 +14,7 @@ from keepon.model.tables import Table
 
 FOLDER = Path("/etc/keepon")
 MACHINE_SCHEMA = "keepon.machine/1"
-EXAMPLE = "docs/apply.md"
+EXAMPLE = "docs/start.md"
 RATES_MBPS = (10, 100, 1000, 2500, 5000, 10_000)
 
 Device = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,14}$")]
@@ -37,7 +37,7 @@ class DirectLink(Table):
     rate_mbps: Literal[10, 100, 1000, 2500, 5000, 10_000] = 1000
     """What the card's link must run at."""
     options: str = ""
-    """Options of the link, as keepon link add reads them."""
+    """Options of the link, as keepon start reads them."""
     ptp: Literal["none", "follow", "lead"] = "none"
     """Whether ptp4l sets the link's clock by the network's (follow), or the network's by it (lead);
     phc2sys then makes CLOCK_TAI the link's time."""
@@ -52,6 +52,8 @@ class MachineFile(Table):
     """The card."""
     keepon_device: Device = "rt0"
     """The device made on it."""
+    driver: Literal["auto", "keepon", "kernel"] = "auto"
+    """Keepon's driver for the card or the kernel's; auto: Keepon's where it has one."""
     plan: PlannedStation | None = None
     """A station of a plan; instead of `link`."""
     link: DirectLink | None = None

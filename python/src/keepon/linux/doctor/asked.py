@@ -147,6 +147,20 @@ def _told(found: Callable[[], Found]) -> Found | Unseen | None:
         return Unseen(f"the kernel did not say ({error.strerror})")
 
 
+def driver_of(name: str) -> str:
+    """What ethtool calls its driver; empty: none says."""
+    found = _told(lambda: _driver(name))
+    return found if isinstance(found, str) else ""
+
+
+def phc_ahead_ns(name: str) -> int | Unseen:
+    """The PHC of an interface less CLOCK_TAI."""
+    stamps = stamping(name)
+    if not isinstance(stamps, Stamping) or stamps.phc < 0:
+        return Unseen("it has no PHC")
+    return _phc_ahead(Path(f"/dev/ptp{stamps.phc}"))
+
+
 def stamping(name: str) -> Stamping | Unseen | None:
     """None: its driver does not say."""
     return _told(lambda: _stamping(name))

@@ -78,16 +78,11 @@ def driver(tree: Tree, name: str, card: asked.Card) -> Answer:
     if found.backend == NO:
         return Answer(PROBLEM, f"no ({shown}): {found.why}")
     if found.backend == GENERIC:
-        return Answer(
-            NOTE,
-            f"generic ({shown}): {found.why}",
-            f"modprobe keepon_generic && ip link add link {shell_word(name)} name rt0 type keepon"
-            " backend generic",
-        )
+        return Answer(NOTE, f"generic ({shown}): {found.why}", f"keepon start {shell_word(name)}")
     return Answer(
         NOTE,
         f"yes: {found.module} in place of {shown} ({found.why})",
-        f"keepon bind {shell_word(name)}",
+        f"keepon start {shell_word(name)}",
     )
 
 

@@ -38,6 +38,7 @@ NEEDS_MII = ("keepon_intel", "keepon_genet", "keepon_gem")
 
 OPTIONS_NEEDED = ("MODULES", "HIGH_RES_TIMERS", "PTP_1588_CLOCK")
 OPTIONS_HELPFUL = {
+    "NETFILTER_EGRESS": "txtimes of frames sent on the card, not on its link, and backend generic",
     "NET_SCH_MQPRIO": "classes of their own",
     "NET_SCH_ETF": "qdisc etf",
     "NET_SCH_TAPRIO": "gates",

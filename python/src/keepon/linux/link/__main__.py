@@ -13,14 +13,12 @@ from pathlib import Path
 from keepon.errors import EXIT_INPUT, EXIT_INTERRUPTED, EXIT_MET, KeeponError
 from keepon.interrupts import ending_interrupts
 from keepon.linux import alone
-from keepon.linux.link import added, commands, fit, raised, watch
+from keepon.linux.link import commands, fit, watch
 from keepon.linux.link.options import HELP
 
 VERBS = {
     "add": ("put a keepon link NAME on the device LOWER", ("lower", "name", "options")),
     "set": ("change options of a link, also while it is up", ("name", "options")),
-    "up": ("set a link up; what its card sends goes by it from then on", ("name", "up")),
-    "down": ("set a link down; what its card sends goes by the card again", ("name",)),
     "show": ("options of a link, as they can be given back; without a name, of all", ("optional",)),
     "del": ("delete a link", ("name",)),
     "watch": ("what a link does, a line every so often; needs no rights", ("name", "watch")),
@@ -52,12 +50,6 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument("file", metavar="FILE", type=Path)
             command.add_argument("--rate", default="1G", help="of the link, as 100M (default 1G)")
             command.add_argument("--slot-bytes", type=int, help="these slots and no others")
-        if "up" in arguments:
-            command.add_argument(
-                "--rollback", type=float, default=raised.BACK_S, metavar="SECONDS",
-                help="down again if your ssh connection is not back by then"
-                f" (default {raised.BACK_S:g})",
-            )  # fmt: skip
         if "watch" in arguments:
             command.add_argument("--interval", type=float, default=1.0, help="seconds (default 1)")
             command.add_argument("--count", type=int, help="lines; default: until interrupted")
@@ -68,13 +60,9 @@ def _parser() -> argparse.ArgumentParser:
 
 def _run(chosen: argparse.Namespace) -> str:
     if chosen.verb == "add":
-        return added.add(chosen.lower, chosen.name, chosen.options, chosen.json)
+        return commands.add(chosen.lower, chosen.name, chosen.options, chosen.json)
     if chosen.verb == "set":
         return commands.change(chosen.name, chosen.options, chosen.json)
-    if chosen.verb == "up":
-        return raised.up(chosen.name, chosen.rollback, chosen.json)
-    if chosen.verb == "down":
-        return raised.down(chosen.name, chosen.json)
     if chosen.verb == "show":
         return commands.show(chosen.name, chosen.json)
     if chosen.verb == "fit":

@@ -82,7 +82,7 @@ def _find_keepon(route: Route, name: str) -> Link:
     return link
 
 
-def _words(words: Sequence[str]) -> list[str]:
+def expanded(words: Sequence[str]) -> list[str]:
     """`-` stands for words from standard input: lists of slots can be longer than a
     command line.
     """
@@ -92,7 +92,7 @@ def _words(words: Sequence[str]) -> list[str]:
 
 
 def _info(words: Sequence[str], tables: Tables, what: str) -> bytes:
-    attributes = options.parse(_words(words))
+    attributes = options.parse(expanded(words))
     mtu = attributes.pop(options.MTU, None)
     own = b"" if mtu is None else netlink.attribute(netlink.IFLA_MTU, mtu)
     if len(attributes.get(options.ALLOWED, b"")) > 2 * options.MASKS_MAX:

@@ -15,10 +15,10 @@ from typing import Any
 
 from keepon.errors import EnvironmentProblemError, shell_word
 from keepon.linux import hold
-from keepon.linux.apply import journal
-from keepon.linux.apply.needs import check_scheduler
-from keepon.linux.apply.steps import kind_of
 from keepon.linux.link import commands
+from keepon.linux.start import journal
+from keepon.linux.start.needs import check_scheduler
+from keepon.linux.start.steps import kind_of
 from keepon.linux.testbed import machine
 from keepon.linux.testbed.job import StationJob
 from keepon.linux.testbed.machine import CommandFailedError, ip, tc, told

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The steps that make a machine a station, as data: keepon.export writes them as a shell script,
-`keepon apply` carries them out.
+`keepon start` carries them out.
 
 Needs are looked at before the first step. Devices are names.
 """
@@ -16,6 +16,7 @@ from keepon.linux.link.options import ip_words
 
 STEPS_SCHEMA = "keepon.steps/1"
 PACKAGES = {
+    "modprobe": "kmod",
     "ip": "iproute2",
     "tc": "iproute2",
     "ethtool": "ethtool",
@@ -25,7 +26,6 @@ PACKAGES = {
 }
 """Debian's packages of the programs."""
 CARRIER_WAIT_S = 15
-"""Linux leaves devices whose MTU is smaller without the protocol."""
 MULTIQUEUE_MIN = 2
 """Transmit queues without which Linux sets no mqprio and no taprio, however many these use."""
 STEP_S = 0.001
@@ -116,6 +116,13 @@ class Told:
 
 
 @dataclass(frozen=True)
+class Module:
+    """A module of the kernel, loaded unless it is there."""
+
+    name: str
+
+
+@dataclass(frozen=True)
 class PauseOff:
     """No PAUSE frames, either way; skipped where the card has none."""
 
@@ -131,7 +138,7 @@ class EeeOff:
 
 @dataclass(frozen=True)
 class Linked:
-    """Up, with a link of this rate within CARRIER_WAIT_S."""
+    """Up, with a link of this rate (0: of any) within CARRIER_WAIT_S."""
 
     device: str
     rate_mbps: int
@@ -150,14 +157,6 @@ class AddKeepon:
 class SetUp:
     """A device that an earlier step made is set up."""
 
-    device: str
-
-
-@dataclass(frozen=True)
-class TakeRoutes:
-    """IPv4 and IPv6 of the card go by the device on it, whose addresses it has as long."""
-
-    nic: str
     device: str
 
 
@@ -241,7 +240,7 @@ class WriteFile:
 
 
 Step = (
-    Told | PauseOff | EeeOff | Linked | AddKeepon | SetUp | TakeRoutes | RootQueues | LeafQueues
+    Told | Module | PauseOff | EeeOff | Linked | AddKeepon | SetUp | RootQueues | LeafQueues
     | QueueBytes | AddVlan | ChooseStamps | Ptp4l | Phc2sys | WriteFile
 )  # fmt: skip
 Daemon = Ptp4l | Phc2sys
@@ -254,7 +253,7 @@ class Setup:
     Attributes:
         title: what it is, in words.
         nic: the card.
-        device: what applications use: the keepon link, or the card itself.
+        device: the keepon link, or the card itself where it needs none.
         files: texts that programs read, by name.
     """
 
@@ -271,6 +270,8 @@ def words(step: Step) -> list[str]:
     nothing.
     """
     match step:
+        case Module(name):
+            return ["modprobe", name]
         case PauseOff(device):
             return f"ethtool -A {device} autoneg off rx off tx off".split()
         case EeeOff(device):
@@ -292,8 +293,8 @@ def words(step: Step) -> list[str]:
 _KINDS: dict[str, Callable[..., Any]] = {
     kind.__name__: kind
     for kind in (
-        Program, Free, LinkType, Queues, Clock, Scheduler, Told, PauseOff, EeeOff, Linked,
-        AddKeepon, SetUp, TakeRoutes, RootQueues, LeafQueues, QueueBytes, AddVlan, ChooseStamps,
+        Program, Free, LinkType, Queues, Clock, Scheduler, Told, Module, PauseOff, EeeOff,
+        Linked, AddKeepon, SetUp, RootQueues, LeafQueues, QueueBytes, AddVlan, ChooseStamps,
         Ptp4l, Phc2sys, WriteFile,
     )
 }  # fmt: skip

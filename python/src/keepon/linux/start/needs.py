@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a station needs of a machine, looked at before anything is changed."""
+"""What a setup needs of a machine, looked at before anything is changed."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from keepon.errors import ConfigError, EnvironmentProblemError, one_line
-from keepon.linux.apply import steps
-from keepon.linux.apply.steps import PACKAGES, Need
 from keepon.linux.doctor import asked, schedulers
 from keepon.linux.doctor.tree import Tree
+from keepon.linux.start import steps
+from keepon.linux.start.steps import PACKAGES, Need
 
 CLASS = Path("/sys/class/net")
 _MODULE = re.compile(r"^(\S*/)?keepon\.ko(\.\w+)?:", re.MULTILINE)
@@ -31,7 +31,7 @@ def check_there(name: str) -> None:
     if "/" in name or name in ("", ".", "..") or not (CLASS / name / "ifindex").is_file():
         there = ", ".join(sorted(entry.name for entry in CLASS.iterdir()))
         raise ConfigError(
-            f'option --iface = "{one_line(name)}": is no interface here; there are {there}'
+            f'argument NIC = "{one_line(name)}": is no interface here; there are {there}'
         )
 
 

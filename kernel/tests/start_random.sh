@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Faults by chance: at a random command of `keepon apply`, before or after it, one of a list happens. Once what is not Keepon's to mend
-# is mended, all is as it was. $SEED, $CASES; $STEPS, $MODE, $DEVICE as in apply_station.sh.
+# Faults by chance: at a random command of `keepon start`, before or after it, one of a list happens. Once what is not Keepon's to mend
+# is mended, all is as it was. $SEED, $CASES; $STEPS, $MODE, $DEVICE as in start_station.sh.
 . /lib/keepon/test.sh
-. /lib/keepon/apply.sh
-forking
+. /lib/keepon/start.sh
 keepon_dir=/run/keepon
 
 # chance N: a number from 0 to N - 1 in $drawn
@@ -17,17 +16,13 @@ fault() {
 	mend=:
 	case $1 in
 	killed) happens='kill -9 $PPID; sleep 0.2' ;;
-	interrupted) happens='kill -INT $PPID; sleep 0.2' ;;
+	interrupted) happens='kill -INT $(cut -d" " -f4 /proc/$PPID/stat); sleep 0.2' ;;
 	refused) happens='exit 7' ;;
-	watcher) happens='. /lib/keepon/apply.sh; kill -9 $(watcher); sleep 0.2' ;;
-	both) happens='. /lib/keepon/apply.sh; kill -9 $(watcher) $PPID; sleep 0.2' ;;
+	command) happens='kill -9 $(cut -d" " -f4 /proc/$PPID/stat); sleep 0.2' ;;
+	both) happens='kill -9 $(cut -d" " -f4 /proc/$PPID/stat) $PPID; sleep 0.2' ;;
 	unplugged)
 		happens='ip -n far link set eth9 down'
 		mend='ip -n far link set eth9 up; wait_until 10 linked'
-		;;
-	renamed)
-		happens='ip link set eth0 down; ip link set eth0 name up0; ip link set up0 up'
-		mend='renamed up0 eth0; wait_until 10 linked; relabelled; routed'
 		;;
 	down)
 		happens='ip link set eth0 down'
@@ -59,28 +54,28 @@ state > /tmp/before
 number=0
 while [ $number -lt "$CASES" ]; do
 	number=$((number + 1))
-	chance 12
-	set -- killed interrupted refused watcher both unplugged renamed down deleted queues full readonly
+	chance 11
+	set -- killed interrupted refused command both unplugged down deleted queues full readonly
 	shift $drawn
 	fault "$1"
-	chance 14
-	at=$((drawn + 1)) AT=$((drawn + 1))
+	chance 8
+	AT=$((drawn + 1))
 	chance 2
 	when=$drawn
 	if [ $when = 0 ]; then BEFORE=$happens AFTER=; else AFTER=$happens BEFORE=; fi
 	hooked --rollback 1
-	waited "$job"
+	wait "$job"
 	code=$?
 	said=$(tail -1 /tmp/said)
-	name="$1 at command $at ($when), exit code $code"
-	unwatched
+	name="$1 at command $AT ($when), exit code $code"
+	run "$name: the rest ends" wait_until $WAIT idle
 	case $code in
 	3 | 130) is "$(grep -c '^keepon: ' /tmp/said)" 1 "$name: one sentence" ;;
-	137) ;;
+	0 | 137) ;;
 	*) not_ok "$name: $said" ;;
 	esac
 	eval "$mend"
-	ls $keepon_dir/*.json > /dev/null 2>&1 && keepon unapply > /tmp/unapplied 2>&1
+	ls $keepon_dir/*.json > /dev/null 2>&1 && keepon stop > /tmp/stopped 2>&1
 	same "$name: $said"
 done
 done_testing

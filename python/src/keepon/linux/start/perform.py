@@ -11,43 +11,56 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from keepon.errors import EnvironmentProblemError, one_line
-from keepon.linux import taken
-from keepon.linux.apply import steps
-from keepon.linux.apply.before import log_path
-from keepon.linux.apply.journal import FOLDER, write
-from keepon.linux.apply.needs import has_clock
-from keepon.linux.apply.steps import Setup, Step, Told
-from keepon.linux.apply.undo import MARK, STEP
 from keepon.linux.doctor import asked
 from keepon.linux.interface import has_carrier, ip, run, until
 from keepon.linux.link import commands as link
+from keepon.linux.start import steps
+from keepon.linux.start.before import log_path
+from keepon.linux.start.journal import FOLDER, write
+from keepon.linux.start.needs import has_clock
+from keepon.linux.start.steps import Setup, Step, Told
+from keepon.linux.start.undo import MARK, STEP
 
 STARTED_S = 1.0
+SUBJECTS = {
+    steps.Module: "module", steps.Linked: "card", steps.PauseOff: "card", steps.EeeOff: "card",
+    steps.AddKeepon: "link", steps.SetUp: "link", steps.RootQueues: "queues",
+    steps.LeafQueues: "queues", steps.QueueBytes: "queues", steps.AddVlan: "VLAN",
+    steps.Ptp4l: "PTP", steps.Phc2sys: "clock", steps.WriteFile: "file",
+}  # fmt: skip
+"""What a step is about, as the line about it begins."""
 
 
 def shown(setup: Setup) -> Iterator[str]:
     """What will be done, as lines of a shell; comments begin with #."""
     for step in setup.steps:
-        match step:
-            case Told(text):
-                yield f"# {text}"
-            case steps.AddKeepon(nic, device, options):
-                yield shlex.join(["keepon", "link", "add", nic, device, *options])
-            case steps.TakeRoutes(nic, device):
-                yield f"# addresses and routes of {nic} go by {device}: ip route prepend ..."
-            case steps.QueueBytes(_, _, count_bytes):
-                yield f"echo {count_bytes} > {step.file}"
-            case steps.ChooseStamps():
-                continue
-            case steps.WriteFile(path):
-                yield f"# {path} is written"
-            case steps.Ptp4l():
-                yield f"ptp4l {_stamps(step.stamps, setup.device)} -m -f {FOLDER / step.config} &"
-            case steps.Phc2sys():
-                if step.stamps != "auto" or has_clock(setup.device):
-                    yield f"{shlex.join(steps.words(step))} &"
-            case _:
-                yield shlex.join(steps.words(step))
+        if line := line_of(step, setup):
+            yield line
+
+
+def line_of(step: Step, setup: Setup) -> str:
+    """A step as a line of a shell; "": nothing that is to be seen."""
+    match step:
+        case Told(text):
+            return f"# {text}"
+        case steps.AddKeepon(nic, device, options):
+            return shlex.join(["keepon", "link", "add", nic, device, *options])
+        case steps.QueueBytes(_, _, count_bytes):
+            return f"echo {count_bytes} > {step.file}"
+        case steps.WriteFile(path):
+            return f"# {path} is written"
+        case steps.Ptp4l():
+            return f"ptp4l {_stamps(step.stamps, setup.device)} -m -f {FOLDER / step.config} &"
+        case steps.Phc2sys():
+            runs = step.stamps != "auto" or has_clock(setup.device)
+            return f"{shlex.join(steps.words(step))} &" if runs else ""
+    return shlex.join(steps.words(step))
+
+
+def done(step: Step, setup: Setup) -> str:
+    """A step that was done, in a line; "" of those that only explain."""
+    line = line_of(step, setup)
+    return f"{SUBJECTS[type(step)]:<7} {line}" if line and type(step) in SUBJECTS else ""
 
 
 def perform(step: Step, setup: Setup, mark: str) -> None:
@@ -70,11 +83,11 @@ def perform(step: Step, setup: Setup, mark: str) -> None:
                 run(*steps.words(step))
         case steps.Linked():
             _link_up(step)
+        case steps.Module(name):
+            if not Path("/sys/module", name).is_dir():
+                run(*steps.words(step))
         case steps.AddKeepon(nic, device, options):
             link.add(nic, device, options)
-            taken.take_settings(nic, device)
-        case steps.TakeRoutes(nic, device):
-            taken.take_routes(nic, device)
         case steps.RootQueues():
             # What was there is put back by its undo.
             run(*("replace" if word == "add" else word for word in steps.words(step)))
@@ -105,10 +118,12 @@ def _link_up(step: steps.Linked) -> None:
         raise EnvironmentProblemError(
             f"{name} has no link: plug its cable in, or set the other end up"
         )
+    if not step.rate_mbps:
+        return
     speed = Path("/sys/class/net", name, "speed").read_text().strip()
     if speed != str(step.rate_mbps):
         raise EnvironmentProblemError(
-            f"{name} runs at {speed} Mb/s, not the {step.rate_mbps} of the plan: set its speed"
+            f"{name} runs at {speed} Mb/s, not the {step.rate_mbps} that are planned: set its speed"
         )
 
 
@@ -118,11 +133,9 @@ def _start(step: steps.Daemon, words: list[str], mark: str) -> None:
     environment = {key: value for key, value in os.environ.items() if key != STEP} | {MARK: mark}
     try:
         with place.open("wb") as log:
-            # Our open files are closed by exec and not before it, so that the watcher does not
-            # take us for gone while a program begins that has no mark yet.
             process = subprocess.Popen(
-                words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, close_fds=False,
-                start_new_session=True, env=environment,
+                words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
+                env=environment,
             )  # fmt: skip
     except OSError as error:
         raise EnvironmentProblemError(f"{words[0]}, log {place}: {error.strerror}") from error

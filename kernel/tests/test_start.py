@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""`keepon apply` in guests that have a Python of nothing but what the command imports: what it sets
+"""`keepon start` in guests that have a Python of nothing but what the command imports: what it sets
 up works, and everything it did is put back, whatever happens to it.
 """
 
@@ -12,7 +12,7 @@ import pytest
 from cells import EXAMPLES, RATE_BPS, ptp_cell
 from guest_python import PYTHON, python_files
 from keepon.cli import session
-from keepon.linux.apply import steps
+from keepon.linux.start import steps
 from keepon.linux.station import Machine, setup
 from keepon.model import loading
 from keepon.vm import GuestResult, build_modules, get_kernel, run_guest
@@ -21,13 +21,11 @@ pytestmark = pytest.mark.vm
 
 HERE = Path(__file__).parent
 MODULES = ("native", "hwsim", "keepon")
-# Runs the command as far as it goes anywhere; the scripts give it a terminal.
+# Runs the command as far as it goes anywhere.
 TRIED = """
-import pty
-import keepon.linux.apply.watcher
 import keepon.linux.link.__main__
-from keepon.linux.apply.__main__ import main
-if main(["apply", "/dev/null"]) != 2:
+from keepon.linux.start.__main__ import main
+if main(["start", "--steps", "/dev/null"]) != 2:
     sys.exit("no steps are enough?")
 """
 # Scenario, station, mode and rate of its card
@@ -48,7 +46,7 @@ BOOTS = [
 
 
 def station_steps(kind: str) -> bytes:
-    """The steps of an example's station, as keepon apply --dry-run --json writes them."""
+    """The steps of an example's station, as keepon start --dry-run --json writes them."""
     text, name, _, _ = STATIONS[kind]
     scenario = loading.parse(text, kind)
     machine = Machine(scenario, session.planned(scenario), "keepon")
@@ -60,8 +58,7 @@ def boot(script: str, kind: str, family: str, folder: Path, **more: str) -> Gues
     kernel = get_kernel(family)
     files = {
         **python_files(TRIED, folder),
-        "/lib/keepon/apply.sh": HERE / "apply_common.sh",
-        "/lib/keepon/forked.py": HERE / "apply_forked.py",
+        "/lib/keepon/start.sh": HERE / "start_common.sh",
         f"/steps/{kind}": station_steps(kind),
     }
     _, _, mode, rate_bps = STATIONS[kind]
@@ -70,7 +67,7 @@ def boot(script: str, kind: str, family: str, folder: Path, **more: str) -> Gues
         modules=build_modules(kernel, [HERE.parent / name for name in MODULES]), tools=[PYTHON],
         environment={
             "PYTHON": PYTHON.name, "STEPS": kind, "MODE": mode, "RATE": str(rate_bps),
-            "DEVICE": "rt0" if kind == "keepon" else "eth0", "PING": "1", **more,
+            "DEVICE": "rt0" if kind == "keepon" else "eth0", **more,
         },
         timeout_s=1800,
     )  # fmt: skip
@@ -79,13 +76,13 @@ def boot(script: str, kind: str, family: str, folder: Path, **more: str) -> Gues
 
 
 @pytest.mark.parametrize(("kind", "family"), BOOTS)
-def test_a_station_is_applied_and_put_back(kind: str, family: str, tmp_path: Path) -> None:
-    assert boot("apply_station.sh", kind, family, tmp_path).tap.problems() == []
+def test_a_card_is_started_and_put_back(kind: str, family: str, tmp_path: Path) -> None:
+    assert boot("start_station.sh", kind, family, tmp_path).tap.problems() == []
 
 
 def test_what_may_happen_is_put_back(tmp_path: Path) -> None:
     """Faults of journal, link, connection and machine, and a kill -9 at the first two commands."""
-    result = boot("apply_faults.sh", "keepon", "6.1", tmp_path, KILLS="2")
+    result = boot("start_faults.sh", "keepon", "6.1", tmp_path, KILLS="2")
     assert result.tap.problems() == []
 
 
@@ -93,12 +90,12 @@ def test_what_may_happen_is_put_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("kind", "family"), BOOTS)
 def test_whatever_happens_all_is_put_back(kind: str, family: str, tmp_path: Path) -> None:
     """Faults of journal, link, connection and machine, and a kill -9 at each command."""
-    assert boot("apply_faults.sh", kind, family, tmp_path).tap.problems() == []
+    assert boot("start_faults.sh", kind, family, tmp_path).tap.problems() == []
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("kind", STATIONS)
 def test_faults_by_chance_are_put_back(kind: str, tmp_path: Path) -> None:
     """A dozen kinds at whatever command, more of them than anybody would write down."""
-    result = boot("apply_random.sh", kind, "6.1", tmp_path, SEED="1", CASES="40")
+    result = boot("start_random.sh", kind, "6.1", tmp_path, SEED="1", CASES="40")
     assert result.tap.problems() == []

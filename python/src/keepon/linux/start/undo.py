@@ -17,17 +17,17 @@ from pathlib import Path
 from typing import Any
 
 from keepon.errors import EnvironmentProblemError, KeeponError
-from keepon.linux.apply import journal as journals
-from keepon.linux.apply.journal import NIC, Journal
-from keepon.linux.interface import ip, queues, run, until
+from keepon.linux.interface import ip, run, set_queues, until
+from keepon.linux.start import journal as journals
+from keepon.linux.start.journal import NIC, Journal
 
-MARK = "KEEPON_APPLIED"
+MARK = "KEEPON_STARTED"
 """In the environment of programs that a step started, and that stay."""
 STEP = "KEEPON_STEP"
 """In that of the command that a step is."""
 STOP_S = 5.0
-VLAN_ID = 0
-"""Of the one that steps.AddVlan makes."""
+STEP_S = 30.0
+"""How long a command may go on whose keepon start has been killed."""
 
 
 def undo(journal: Journal) -> list[str]:
@@ -36,24 +36,26 @@ def undo(journal: Journal) -> list[str]:
     Raises:
         EnvironmentProblemError: something is not as it was, and the journal stays.
     """
-    told: list[str] = []
+    os.environ.pop(STEP, None)
+    until(time.monotonic() + STEP_S, lambda: not marked(STEP, journal.mark))
+    lines: list[str] = []
     problems: list[str] = []
     for entries in reversed(journal.undo[: journal.begun]):
         for entry in entries:
             try:
-                told += _undone(journal, entry)
+                lines += _undone(journal, entry)
             except (KeeponError, OSError) as error:
                 if journal.name or entry["do"] in ("stop", "remove"):
                     problems.append(str(error))
     if problems:
         raise EnvironmentProblemError(
             f"{journal.name or journal.nic} is not as it was ({'; '.join(problems)}); mend that and"
-            " say keepon unapply"
+            " say keepon stop"
         )
     journals.forget(journal)
     if not journal.name:
-        told.append(f"{journal.nic} is gone: nothing to put back there")
-    return told
+        lines.append(f"{journal.nic} is gone: nothing to put back there")
+    return lines
 
 
 def _undone(journal: Journal, entry: dict[str, Any]) -> Iterator[str]:
@@ -77,39 +79,25 @@ def _undone(journal: Journal, entry: dict[str, Any]) -> Iterator[str]:
         case "delete":
             yield from _deleted(journal, entry["kind"])
         case "queues":
-            yield from _queues(nic, entry["words"])
-        case "noop":
-            # A card that was never up has no queues; a root that is deleted while it is down leaves
-            # none again.
-            run("tc", "qdisc", "replace", "dev", nic, "root", "handle", "1:", "pfifo_fast")
-            run("tc", "qdisc", "del", "dev", nic, "root")
+            if any(root for _, root in set_queues(nic)):
+                run("tc", "qdisc", "del", "dev", nic, "root")
+                yield f"queues of {nic} as they were"
 
 
 def _deleted(journal: Journal, kind: str) -> Iterator[str]:
-    """The device on the card that was not there before; what is on it goes with it. A card has one
-    keepon link, and one VLAN of ID 0, whatever they are called by now.
+    """The device of a kind on the card that was not there before, whatever it is called by now;
+    what is on it goes with it.
     """
     for link in json.loads(ip("-d", "-json", "link", "show")):
-        its = link.get("linkinfo", {})
-        if its.get("info_kind") != kind or its.get("info_data", {}).get("id", 0) != VLAN_ID:
+        if link.get("linkinfo", {}).get("info_kind") != kind or link.get("link") != journal.name:
             continue
-        if link["ifindex"] in journal.rest or link.get("link") != journal.name:
-            continue
-        with suppress(EnvironmentProblemError):  # somebody else may have deleted it
+        if link["ifindex"] in journal.rest or link["linkinfo"].get("info_data", {}).get("id", 0):
+            continue  # a VLAN of another ID than ours is another's
+        with suppress(EnvironmentProblemError):  # it may just have been deleted
             ip("link", "del", "dev", link["ifname"])
             yield f"{link['ifname']} deleted"
         if Path("/sys/class/net", link["ifname"]).exists():
             raise EnvironmentProblemError(f"{link['ifname']} cannot be deleted")
-
-
-def _queues(nic: str, words: list[str] | None) -> Iterator[str]:
-    roots = [each for each in queues(nic) if each.root and each.handle != "0:"]
-    if roots:
-        run("tc", "qdisc", "del", "dev", nic, "root")
-    if words is not None:
-        run("tc", "qdisc", "add", "dev", nic, *words)
-    if roots or words:
-        yield f"queues of {nic} as they were"
 
 
 def marked(key: str, mark: str) -> dict[int, str]:
@@ -117,7 +105,7 @@ def marked(key: str, mark: str) -> dict[int, str]:
     wanted, found = f"{key}={mark}".encode(), {}
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit() and int(folder.name) != os.getpid():
-            with suppress(OSError):  # ended, or of somebody else
+            with suppress(OSError):  # it has ended
                 if wanted in (folder / "environ").read_bytes().split(b"\0"):
                     found[int(folder.name)] = (folder / "comm").read_text().strip()
     return found
