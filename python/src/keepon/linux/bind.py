@@ -27,6 +27,7 @@ from keepon.linux.interface import (
     answers,
     client_over,
     ip,
+    next_hop_known,
     run,
     until,
 )
@@ -173,17 +174,25 @@ def _move(card: Card, driver: str | None, override: str) -> str:
     return found
 
 
-def _check_back(card: Card, kept: Kept, client: str, deadline_s: float) -> None:
+def _check_back(card: Card, kept: Kept, client: str, silent: bool, deadline_s: float) -> None:
     """Wait for what was there before, the client last: without a route it cannot answer.
+
+    Args:
+        silent: the client answers no echo; then its next hop has to be heard, whose MAC address
+            the new interface does not know.
 
     Raises:
         EnvironmentProblemError: something is not back in time; all that can be is.
     """
     missing = come_back(card.name, kept, deadline_s)
-    if client and not until(deadline_s, lambda: answers(client)):
+    if client and not until(deadline_s, lambda: _reaches(client, silent, card.name)):
         missing.append(f"{client}, from where you are logged in, did not answer in time")
     if missing:
         raise EnvironmentProblemError("; ".join(missing))
+
+
+def _reaches(client: str, silent: bool, name: str) -> bool:
+    return answers(client) or (silent and next_hop_known(client, name))
 
 
 def _change(card: Card, driver: str | None, override: str, back_s: float) -> str:
@@ -196,23 +205,19 @@ def _change(card: Card, driver: str | None, override: str, back_s: float) -> str
     check_nothing_lost(card.name)
     kept = kept_of(card.name)
     client = client_over(card.name)
-    if client and not answers(client):
-        raise EnvironmentProblemError(
-            f"{client}, from where you are logged in over {card.name}, does not answer ping, so"
-            " that it could not be seen whether it comes back; allow it, or log in another way"
-        )
+    silent = bool(client) and not answers(client)
     override_before = (card.device / "driver_override").read_text().strip()
 
     def work() -> str:
         found = _move(card, driver, override)
         hold(card.name)  # with the other driver it is another interface; until this process ends
-        _check_back(card, kept, client, time.monotonic() + back_s)
+        _check_back(card, kept, client, silent, time.monotonic() + back_s)
         return found
 
     def back() -> None:
         _move(card, card.driver, override_before.replace("(null)", ""))
         # however short back_s is: a card takes seconds for its link
-        _check_back(card, kept, "", time.monotonic() + max(back_s, BACK_S))
+        _check_back(card, kept, "", False, time.monotonic() + max(back_s, BACK_S))
 
     return guarded(work, back, f"{card.name} is with {card.driver} again, as it was")
 

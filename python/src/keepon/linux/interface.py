@@ -10,6 +10,7 @@ import os
 import subprocess
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,18 @@ def answers(address: str) -> bool:
             "ping is not installed, which tells whether you are still connected: apt-get install"
             " iputils-ping"
         ) from error
+
+
+def next_hop_known(address: str, name: str) -> bool:
+    """Whether the next hop towards an address has said its MAC address on an interface, as every
+    station must, also one that answers no echo.
+    """
+    with suppress(EnvironmentProblemError):  # no route
+        (route,) = json.loads(ip("-json", "route", "get", address))
+        hop = route.get("gateway", address)
+        found = json.loads(ip("-json", "neigh", "show", "to", hop, "dev", name) or "[]")
+        return any("lladdr" in each for each in found)
+    return False
 
 
 def client_over(name: str) -> str:
