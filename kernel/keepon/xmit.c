@@ -13,12 +13,15 @@
 #include "trace.h"
 
 /*
- * Queue = traffic class. With mqprio the stack's own choice applies; without it nothing says what
- * class a frame has, and spreading flows over classes by hash would be arbitrary: all is class 0.
+ * Queue = traffic class, of the frame's priority. The stack's own choice would be the queue that the
+ * socket has used before, which is of another priority, or one of the card's. Without mqprio nothing
+ * says what class a frame has: all is class 0.
  */
 u16 keepon_select_queue(struct net_device *dev, struct sk_buff *skb, struct net_device *sb_dev)
 {
-	return netdev_get_num_tc(dev) ? netdev_pick_tx(dev, skb, sb_dev) : 0;
+	if (!netdev_get_num_tc(dev))
+		return 0;
+	return dev->tc_to_txq[netdev_get_prio_tc_map(dev, skb->priority)].offset;
 }
 
 /*
