@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Txtimes far ahead, more frames than there is room for, and deadlines: what one sender asks for does not stop the others.
+# Txtimes far ahead, more frames than there is room for, and deadlines: what one sender asks for does not stop the others. Needs
+# txtime_sender, connected_sender.
 . /lib/keepon/test.sh
 . /lib/keepon/common.sh
 echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6
@@ -77,4 +78,13 @@ for prebuffer in 2 3 5 6; do
 	answered "prebuffer $prebuffer: others go on"
 done
 is "$(identity rt0)" 0 "every frame is accounted for"
+
+# The queue that the stack keeps for a socket is that of its first frame.
+run "class 1 without slots" ip link set rt0 type keepon prebuffer 64 partition 10 class 0 slots 1-9 class 1 slots none
+wait_until 2 is_running rt0
+snapshot
+run "a connected socket" connected_sender 10.0.0.2 0 0 1 1 0
+sleep 0.01
+is "$(delta verdict_best_effort)" 3 "each frame has the class of its own priority"
+is "$(identity rt0)" 0 "every frame is accounted for, again"
 done_testing

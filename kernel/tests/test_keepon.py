@@ -29,7 +29,7 @@ SCRIPTS = (
 )
 # Attributes of a link, and the clock of a txtime, come from the kernel in another way in each.
 PER_KERNEL = ("keepon_link.sh", "keepon_txtime.sh")
-PROBES = ("interfaces", "txtime_sender")
+PROBES = ("connected_sender", "interfaces", "txtime_sender")
 
 
 @pytest.fixture(scope="module")
