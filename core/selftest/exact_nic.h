@@ -45,7 +45,7 @@ struct exact_sent {
  * @store_ns: time that passes before a descriptor store takes effect, as if the CPU were held up
  *	there
  * @late_store_ns: the same before the next store, once
- * @rearm_ns: time that passes before descriptors that are handed over anew are the NIC's
+ * @rearm_ns: duration of one call of rearm
  * @bell_ns: the same before the next doorbell, once
  * @after_read_ns: the same after the next reading of the index, once
  * @lag_ns: a done index shows so much late, less than a slot

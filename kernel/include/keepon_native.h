@@ -229,8 +229,8 @@ static inline u64 keepon_native_place(const struct sk_buff *skb)
  *	core counts slots); -EOPNOTSUPP if it has none to lend, with a sentence of its own in @why
  *	(may be NULL), which may also say why it is not KEEPON_CLAIM_PACED
  * @claim: the ordinary transmit path of @dev is drained, and what comes on it from now on is for
- *	keepon_native_transmit(); buffers are mapped; -EBUSY if
- *	claimed already. From now on the owner is told what happens to the ring
+ *	keepon_native_transmit(); buffers are mapped; -EBUSY if claimed already. From now on the owner
+ *	hears what happens to the ring
  * @reset: wire idle, indices 0, nothing posted, every descriptor a placeholder of setup.slot_bytes,
  *	all
  *	buffers zero and written back; after every halt, before every start
@@ -304,7 +304,7 @@ void keepon_native_lost(struct net_device *dev);
 void keepon_native_delayed(struct net_device *dev, u64 delay_ns, u32 frames);
 /** keepon_native_ready() - RTNL */
 void keepon_native_ready(struct net_device *dev);
-/** keepon_native_transmit() - ndo_start_xmit while the ring is lent; without an owner it is dropped */
+/** keepon_native_transmit() - ndo_start_xmit while the ring is lent; drops it without an owner */
 netdev_tx_t keepon_native_transmit(struct sk_buff *skb, struct net_device *dev);
 /** keepon_native_received() - of every frame, behind eth_type_trans(); BH off */
 void keepon_native_received(struct sk_buff *skb, struct net_device *dev);

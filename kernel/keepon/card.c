@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The card below, which stays the machine's: addresses, routes, rules and sockets are on it, and what
- * it sends leaves in the link's slots. While its ring is claimed, its driver hands over what its own
- * transmit function is given (keepon_card_transmit()), best effort of the class that priority 0
+ * The card below stays the machine's: addresses, routes, rules and sockets are on it, and what it
+ * sends leaves in the link's slots. While its ring is claimed, its driver hands over what its own
+ * transmit function is given (keepon_card_transmit()): best effort of the class that priority 0
  * leads to. A hook at the card's egress takes what must not wait behind that: frames with a txtime,
- * and by an option those with a priority; of a driver that lends no ring it takes everything. What
- * it takes is as if sent by the link.
+ * and by an option those with a priority; of a driver that lends no ring, every frame. What it
+ * takes is as if sent on the link.
  */
 #include <linux/netfilter.h>
 #include <linux/rtnetlink.h>
@@ -42,7 +42,7 @@ void keepon_card_stop(struct keepon *keepon)
 	for (i = 0; i < keepon->lower->num_tx_queues; i++) {
 		struct netdev_queue *queue = netdev_get_tx_queue(keepon->lower, i);
 
-		/* one that only its byte limit held would not be looked at when the driver wakes it */
+		/* waking skips a queue that only its byte queue limit has stopped */
 		netif_tx_stop_queue(queue);
 		netdev_tx_reset_queue(queue);
 	}
@@ -134,13 +134,13 @@ int keepon_card_share(struct keepon *keepon, struct netlink_ext_ack *extack)
 	if (keepon->plan.backend == KEEPON_BACKEND_GENERIC && !keepon->receives_all) {
 		keepon_explain(
 			extack,
-			"backend generic: this kernel lets nobody take frames of %s (error %d; CONFIG_NETFILTER_EGRESS); say receive all, and send on the link",
+			"backend generic: this kernel has no egress hook for frames of %s (error %d; CONFIG_NETFILTER_EGRESS); say receive all, and send on the link",
 			lower->name, error);
 		return error;
 	}
 	keepon_explain(
 		extack,
-		"this kernel lets nobody take frames of %s (error %d; CONFIG_NETFILTER_EGRESS); send those with a txtime on the link",
+		"this kernel has no egress hook for frames of %s (error %d; CONFIG_NETFILTER_EGRESS); send those with a txtime on the link",
 		lower->name, error);
 	return 0;
 }

@@ -69,7 +69,8 @@ struct keepon_dual_counters {
  * @txtime_ns: as its sender gave it, 0 without
  * @deadline_ns: PHC time at which it must have left at the latest, 0 without
  * @sender: where it is counted, NULL without a txtime
- * @queue: where it came from, of the device that sent it; @queued: counted in its byte queue limit
+ * @queue: transmit queue that it came by, of the link or the card; @queued: counted in the byte
+ *	queue limit of that
  */
 struct keepon_frame {
 	struct kpn_frame frame;
@@ -269,7 +270,7 @@ void keepon_card_unhook(struct keepon *keepon);
 void keepon_card_warn(const struct keepon *keepon, struct netlink_ext_ack *extack);
 /** keepon_card_limit() - the least byte queue limit of its queues; its ring is claimed, as below */
 void keepon_card_limit(struct keepon *keepon, u32 bytes);
-/** keepon_card_wake() - the class that priority 0 leads to has room; BH off */
+/** keepon_card_wake() - the class that priority 0 leads to has room */
 void keepon_card_wake(struct keepon *keepon);
 /** keepon_card_stop() - none of its frames is under way; the queues wait until they are woken */
 void keepon_card_stop(struct keepon *keepon);

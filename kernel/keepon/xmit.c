@@ -13,9 +13,9 @@
 #include "trace.h"
 
 /*
- * Queue = traffic class, of the frame's priority. The stack's own choice would be the queue that the
- * socket has used before, which is of another priority, or one of the card's. Without mqprio nothing
- * says what class a frame has: all is class 0.
+ * Queue = traffic class, by the frame's priority. The stack's own choice would be the queue that the
+ * socket has used before: another priority's, or one of the card's. Without mqprio nothing says what
+ * class a frame has: all is class 0.
  */
 u16 keepon_select_queue(struct net_device *dev, struct sk_buff *skb, struct net_device *sb_dev)
 {

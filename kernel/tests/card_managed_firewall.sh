@@ -60,7 +60,7 @@ holds() {
 	_next=$(($(grep -c . /run/peers) + 1))
 	run "$1: who is behind it gets out" reached behind 192.0.2.1 8
 	is "$(tail -n +$_next /run/peers)" "$address" "$1: by the machine's address"
-	refuse "$1: and nobody gets in there" reached far 10.1.1.2 22
+	refuse "$1: and no other host gets in there" reached far 10.1.1.2 22
 	same "$1"
 }
 

@@ -21,7 +21,7 @@ int main(int argc, char **argv)
 
 		require(!setsockopt(fd, SOL_SOCKET, SO_PRIORITY, &priority, sizeof(priority)),
 			"SO_PRIORITY");
-		/* the first one may be told that nobody listens to those before */
+		/* ECONNREFUSED is of a datagram before, and this one is not sent */
 		require(send(fd, "", 1, 0) == 1 || send(fd, "", 1, 0) == 1, "send");
 	}
 	return 0;

@@ -6,7 +6,7 @@
 #   keepon VERB ...            python3 -m keepon.linux.start
 #   state                      all that keepon start may change, as ip, tc, ethtool, ps and ls tell it
 #   same NAME                  it is as `state > /tmp/before` found it
-#   starting WORDS ...         keepon start --steps /steps/$STEPS with them, in the background, its input nobody; its number
+#   starting WORDS ...         keepon start --steps /steps/$STEPS with them, in the background, without input; its number
 #                              is $job, what it says in /tmp/said
 #   refused CODE PATTERN NAME  it ends by itself so, nothing is changed, one line says why
 #   ended CODE PATTERN NAME    $job ends with that exit code, its last line matches
