@@ -119,8 +119,9 @@ in_b ptp4l -H -P -f /tmp/far -m -s -i sim1 >/tmp/far.log 2>&1 &
 slave=$!
 run "ptp4l on the cards steers" wait_until 15 grep -q ' s2 ' /tmp/far.log
 sleep 3
-is "$(sed -n 's/.*master offset *\(-*[0-9]*\) s2 .*/\1/p' /tmp/far.log | tail -20 | awk '$1 > 1000 || $1 < -1000 { far++ } END { print NR, (far > 5) }')" \
-	"20 0" "three quarters of its readings are below a microsecond" || diag "$(tail -5 /tmp/far.log)"
+# A message that comes late by the emulated CPU's work moves the servo for the next twenty.
+is "$(sed -n 's/.*master offset *\(-*[0-9]*\) s2 .*/\1/p' /tmp/far.log | awk '$1 > 1000 || $1 < -1000 { far++ } END { print (NR > 80), (far > NR / 4) }')" \
+	"1 0" "three quarters of its readings are below a microsecond" || diag "$(tail -5 /tmp/far.log)"
 kill $slave $master
 wait $slave $master
 
