@@ -20,7 +20,7 @@ ip link set sim0 up
 # As docs/nics.md says: ksoftirqd waits for no program, and what holds interrupts up - loading
 # modules, clearing memory - is done before the wire runs.
 chrt -f -p 50 "$(pidof ksoftirqd/0)"
-modprobe sch_mqprio
+modprobe -a sch_mqprio sch_ingress dummy cls_matchall act_mirred
 echo "capture sim0 on records=100000" > $control
 run "keepon_generic loads" modprobe keepon_generic
 run "a link" ip link add link sim0 name rt0 type keepon receive all backend generic slot_bytes 1230 \
@@ -54,7 +54,6 @@ is "$(counter rt0 verdict_oversize) $(counter rt0 underruns)" "0 0" "in slots of
 for limit in /sys/class/net/sim0/queues/tx-*/byte_queue_limits/limit_min; do
 	echo 1000000 > "$limit"
 done
-modprobe -a dummy cls_matchall act_mirred
 ip link add dum0 type dummy
 ip link set dum0 up
 run "a redirection" tc qdisc add dev dum0 clsact

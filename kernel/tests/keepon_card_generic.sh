@@ -38,6 +38,7 @@ sleep 0.1
 is "$(($(counter rt0 verdict_on_time) + $(counter rt0 verdict_moved)))" 50 "txtimes" || diag "$(ethtool -S rt0 | grep -v ': 0$')"
 keepon-talk sim0 --clock monotonic --period 1ms --advance 2ms --count 20 >/dev/null 2>&1
 is "$(counter rt0 verdict_invalid)" 0 "times of another clock are best effort"
+is "$(counter rt0 foreign_frames) $(counter rt0 losses)" "0 0" "no frame of others is between the slots"
 in_b iperf3 -s >/tmp/server.txt 2>&1 &
 server=$!
 sleep 0.2
@@ -45,8 +46,7 @@ like "$(iperf3 -c 10.0.0.2 -t 1)" "receiver" "TCP"
 like "$(iperf3 -c 10.0.0.2 -R -t 1)" "receiver" "and the other way"
 kill $server
 # Where the emulated CPU is late the ring is lost, and the card goes its own way until it runs again.
-most=$(($(counter rt0 losses) * 50))
-run "no frame of others was between the slots" [ "$(counter rt0 foreign_frames)" -le "$most" ]
+run "nor under load, but without a ring" [ "$(counter rt0 foreign_frames)" -eq 0 -o "$(counter rt0 losses)" -gt 0 ]
 is "$(counter rt0 underruns)" 0 "the wire stayed full"
 is "$(identity rt0)" 0 "every frame is accounted for"
 run "down" ip link set rt0 down
