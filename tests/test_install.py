@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 from keepon import __version__
-from keepon.linux import kernels
 from keepon.vm.paths import checkout_root
+from keepon_host import kernels
 
 ROOT = checkout_root()
 TOOLS = ROOT / "out/build/python/tools"

@@ -37,11 +37,11 @@ cards() {
 }
 
 agent() {
-	"$PYTHON" -S -m keepon.linux.testbed "$@"
+	"$PYTHON" -S -m keepon_host.testbed "$@"
 }
 
 started() {
-	exec "$PYTHON" -S -m keepon.linux.testbed "$@"
+	exec "$PYTHON" -S -m keepon_host.testbed "$@"
 }
 
 state() {

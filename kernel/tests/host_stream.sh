@@ -17,7 +17,7 @@ modprobe keepon
 failed 3 "station talker: none0: no such interface .*none0.*; ip link lists them" "no interface" $jobs/none.json
 "$PYTHON" -S -c 'import os, sys
 os.setuid(65534)
-from keepon.linux.testbed.__main__ import main
+from keepon_host.testbed.__main__ import main
 sys.exit(main(sys.argv[1:]))' $jobs/long.json /tmp >/tmp/said 2>&1
 is $? 3 "nobody: exit code"
 like "$(cat /tmp/said)" "^keepon: target host needs root; run it with sudo$" "nobody: sentence"

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# `keepon link` (python3 -m keepon.linux.link) beside iproute2 with the plugin: what one sets the other shows in the same words.
+# `keepon link` (python3 -m keepon_host.link) beside iproute2 with the plugin: what one sets the other shows in the same words.
 . /lib/keepon/test.sh
 . /lib/keepon/common.sh
 export PYTHONHOME=/usr PYTHONPATH=/lib/keepon/python
 
 keepon_link() {
-	"$PYTHON" -S -m keepon.linux.link "$@"
+	"$PYTHON" -S -m keepon_host.link "$@"
 }
 
 as_nobody() {
 	"$PYTHON" -S -c 'import os, sys
 os.setuid(65534)
-from keepon.linux.link.__main__ import main
+from keepon_host.link.__main__ import main
 sys.exit(main(sys.argv[1:]))' "$@"
 }
 
@@ -56,8 +56,8 @@ said=$(ip link set rt0 type keepon limit_stall_ns 1 2>&1) && not_ok "a limit giv
 ip link set rt0 down # a CPU that polls has less left for Python
 "$PYTHON" -S -c '
 import struct, sys
-from keepon.linux.link import netlink
-from keepon.linux.link.options import LIMITS
+from keepon_host.link import netlink
+from keepon_host.link.options import LIMITS
 with netlink.Route() as route:
     for limit in LIMITS:
         data = netlink.attribute(limit.attribute, struct.pack({4: "=I", 8: "=Q"}[limit.size], 1))
@@ -104,11 +104,11 @@ for traffic_class in range(16):
     print(f"class {traffic_class} slots " + ",".join(terms))
 print("partition 65536")
 ' >/tmp/words
-run "65536 slots, each of other classes, from standard input" sh -c '"$PYTHON" -S -m keepon.linux.link set rt0 - </tmp/words'
-run "shown" sh -c '"$PYTHON" -S -m keepon.linux.link show rt0 >/tmp/shown'
+run "65536 slots, each of other classes, from standard input" sh -c '"$PYTHON" -S -m keepon_host.link set rt0 - </tmp/words'
+run "shown" sh -c '"$PYTHON" -S -m keepon_host.link show rt0 >/tmp/shown'
 run "they read back equal" "$PYTHON" -S -c '
 import struct
-from keepon.linux.link import options
+from keepon_host.link import options
 table = options.parse(open("/tmp/shown").read().split())[options.ALLOWED]
 assert table == struct.pack("=65536H", *range(65536)), len(table)
 '

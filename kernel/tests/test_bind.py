@@ -17,7 +17,7 @@ pytestmark = pytest.mark.vm
 HERE = Path(__file__).parent
 # Runs the command as far as it goes anywhere.
 TRIED = """
-from keepon.linux.start.__main__ import main
+from keepon_host.start.__main__ import main
 if main(["bind", "lo", "--rollback", "0"]) != 2:
     sys.exit("no time is enough?")
 """

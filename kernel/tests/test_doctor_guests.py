@@ -27,8 +27,8 @@ MODULES = ("native", "keepon", "hwsim", "generic", "nics/intel", "hwcheck")
 TRIED = """
 import contextlib
 import site
-import keepon.linux.doctor
-from keepon.linux.doctor.__main__ import main
+import keepon_host.doctor
+from keepon_host.doctor.__main__ import main
 with contextlib.redirect_stdout(sys.stderr):
     if main(["lo", "--measure"]) != 2 or main(["lo"]) not in (1, 4):
         sys.exit("lo is a card?")

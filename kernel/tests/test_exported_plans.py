@@ -25,7 +25,7 @@ from export_judge import (
 from keepon.cli import session
 from keepon.export import commands, exported
 from keepon.export.exported import Planned, Port
-from keepon.linux.station import Machine
+from keepon.machines.station import Machine
 from keepon.model import loading
 from keepon.model.scenario import Stream
 from keepon.model.topology import Topology

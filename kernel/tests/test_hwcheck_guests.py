@@ -25,8 +25,8 @@ NAMES = ("done", "fetch", "written_back", "alone", "deeper_done", "deeper_fetch"
 
 # Runs the command as far as it goes here.
 TRIED = """
-import keepon.linux.hwcheck
-from keepon.linux.hwcheck.__main__ import main
+import keepon_host.hwcheck
+from keepon_host.hwcheck.__main__ import main
 if main(["lo", "--backend", "none"]) != 2:
     sys.exit("a backend of that name?")
 """

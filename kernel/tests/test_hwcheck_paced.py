@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 import test_nics_gem as gem
 from guest_python import PYTHON, python_files
-from keepon.linux.hwcheck.judge import judge
-from keepon.linux.hwcheck.peer import ETHERTYPE, MAGIC
-from keepon.linux.hwcheck.records import parse
-from keepon.linux.hwcheck.wire import Peer
 from keepon.vm import build_modules, get_kernel, run_guest
 from keepon.vm.machines import VERSAL
+from keepon_host.hwcheck.judge import judge
+from keepon_host.hwcheck.peer import ETHERTYPE, MAGIC
+from keepon_host.hwcheck.records import parse
+from keepon_host.hwcheck.wire import Peer
 from test_hwcheck_guests import TRIED
 from test_nics_paced import PLACES, addresses, cards, emulator
 

@@ -22,8 +22,8 @@ KERNEL = HERE.parent
 
 # Runs the command as far as it goes here: lo is no keepon link.
 TRIED = """
-import keepon.linux.link
-from keepon.linux.link.__main__ import main
+import keepon_host.link
+from keepon_host.link.__main__ import main
 if main(["show", "lo"]) != 2:
     sys.exit("lo is a keepon link?")
 """

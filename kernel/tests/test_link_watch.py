@@ -11,9 +11,9 @@ from pathlib import Path
 import guest_programs
 import pytest
 from guest_python import PYTHON, python_files
-from keepon.linux.link import watch
 from keepon.targets.vm import observations, programs
 from keepon.vm import build_modules, get_kernel, run_guest
+from keepon_host.link import watch
 from test_link_command import TRIED
 
 pytestmark = pytest.mark.vm

@@ -12,10 +12,10 @@ import pytest
 from cells import EXAMPLES, RATE_BPS, ptp_cell
 from guest_python import PYTHON, python_files
 from keepon.cli import session
-from keepon.linux.start import steps
-from keepon.linux.station import Machine, setup
+from keepon.machines.station import Machine, setup
 from keepon.model import loading
 from keepon.vm import GuestResult, build_modules, get_kernel, run_guest
+from keepon_host.start import steps
 
 pytestmark = pytest.mark.vm
 
@@ -23,8 +23,8 @@ HERE = Path(__file__).parent
 MODULES = ("native", "hwsim", "keepon")
 # Runs the command as far as it goes anywhere.
 TRIED = """
-import keepon.linux.link.__main__
-from keepon.linux.start.__main__ import main
+import keepon_host.link.__main__
+from keepon_host.start.__main__ import main
 if main(["start", "--steps", "/dev/null"]) != 2:
     sys.exit("no steps are enough?")
 """

@@ -18,8 +18,6 @@ import jsonschema
 import pytest
 from guest_python import PYTHON, python_files
 from keepon.cli import session
-from keepon.linux.testbed.job import Job
-from keepon.linux.testbed.session import Tell
 from keepon.model import documents, loading, resultfolder
 from keepon.model.plan import Plan
 from keepon.model.result import RunResult
@@ -29,6 +27,8 @@ from keepon.targets.host.target import ThisHost, constructed, judged_run
 from keepon.targets.sim.runner import Simulator
 from keepon.targets.vm import programs
 from keepon.vm import GuestResult, build_modules, get_kernel, run_guest
+from keepon_host.testbed.job import Job
+from keepon_host.testbed.session import Tell
 
 pytestmark = pytest.mark.vm
 
@@ -42,9 +42,9 @@ MAP = ("talker=sim0", "listener=lab/sim1")
 # Runs the program as far as it goes here: there is no such interface.
 TRIED = """
 import ctypes, tempfile
-import keepon.linux.testbed.__main__ as program
-from keepon.linux.testbed.job import Job, StationJob
-from keepon.linux.testbed import session
+import keepon_host.testbed.__main__ as program
+from keepon_host.testbed.job import Job, StationJob
+from keepon_host.testbed import session
 place = StationJob("a", "none0", "", "keepon-a", "none0", None, [], "", "", False)
 job = Job([place], [], [], [], "free", None, 0.0, 1, 1, 1)
 file = tempfile.NamedTemporaryFile("w")

@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from keepon.linux.doctor.asked import Card, Clock, Eee, Moderation, Pause, Stamping
-from keepon.linux.doctor.checks import Unseen
-from keepon.linux.doctor.tree import NET, Tree
+from keepon_host.doctor.asked import Card, Clock, Eee, Moderation, Pause, Stamping
+from keepon_host.doctor.checks import Unseen
+from keepon_host.doctor.tree import NET, Tree
 
 RELEASE = "6.1.0-56-amd64"
 MODULES = (

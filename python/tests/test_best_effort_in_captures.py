@@ -8,7 +8,7 @@ from pathlib import Path
 
 from helpers import TWO_STATIONS
 from keepon.cli import session
-from keepon.linux.planned import Guest
+from keepon.machines.planned import Guest
 from keepon.measure import capture
 from keepon.measure.sightings import of_streams, packets
 from keepon.model.loading import parse

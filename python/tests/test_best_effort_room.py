@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 
 import pytest
-from keepon.linux.planned import Guest, link_options, mtu_of
+from keepon.machines.planned import Guest, link_options, mtu_of
 from keepon.model import overload
 from keepon.model.plan import Plan
 from keepon.model.scenario import Scenario

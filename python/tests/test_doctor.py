@@ -32,11 +32,11 @@ from doctor_trees import (
 )
 from jsonschema import Draft202012Validator
 from keepon.errors import ConfigError
-from keepon.linux import kernels
-from keepon.linux.doctor import command, modules
-from keepon.linux.doctor.asked import Clock
-from keepon.linux.doctor.checks import EXIT_CODES, Check, worst
 from keepon.model import document_schemas
+from keepon_host import kernels
+from keepon_host.doctor import command, modules
+from keepon_host.doctor.asked import Clock
+from keepon_host.doctor.checks import EXIT_CODES, Check, worst
 
 ROOT = Path(__file__).parents[2]
 CPU = "sys/devices/system/cpu"
@@ -455,9 +455,9 @@ def test_what_only_root_may_read_is_unknown(
         "import os, sys\n"
         f"os.geteuid() or os.setresuid({65534}, {65534}, {65534})\n"
         "from pathlib import Path\n"
-        "from keepon.linux.doctor.tree import Tree\n"
-        "from keepon.linux.doctor.checks import go_through\n"
-        "from keepon.linux.doctor import modules\n"
+        "from keepon_host.doctor.tree import Tree\n"
+        "from keepon_host.doctor.checks import go_through\n"
+        "from keepon_host.doctor import modules\n"
         "checks = modules.checks(Tree(Path(sys.argv[1])))\n"
         "print([c.state + ' ' + c.found for c in go_through('m', checks) if 'opt' in c.name][0])\n"
     )
@@ -526,7 +526,7 @@ def _on_terminal(arguments: list[str], **environment: str) -> str:
 
 @pytest.mark.slow
 def test_colours_and_columns_of_the_real_command() -> None:
-    arguments = [sys.executable, "-S", "-m", "keepon.linux.doctor"]
+    arguments = [sys.executable, "-S", "-m", "keepon_host.doctor"]
     environment = {"PYTHONPATH": str(Path(keepon.__file__).parents[1]), "TERM": "xterm"}
     assert "\x1b[" in _on_terminal(arguments, **environment)
     for plain in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
@@ -548,7 +548,7 @@ def test_this_machine_gives_a_valid_document() -> None:
     names = sorted(path.name for path in Path("/sys/class/net").iterdir() if path.is_dir())
     for arguments in ([], *([name] for name in names)):
         done = subprocess.run(
-            [sys.executable, "-S", "-m", "keepon.linux.doctor", "--json", *arguments],
+            [sys.executable, "-S", "-m", "keepon_host.doctor", "--json", *arguments],
             env={"PYTHONPATH": str(Path(keepon.__file__).parents[1]), "PATH": os.environ["PATH"]},
             capture_output=True, text=True, check=False,
         )  # fmt: skip

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 from doctor_trees import Machine, good_machine
-from keepon.linux.doctor import machine as of_machine
-from keepon.linux.doctor import setters
-from keepon.linux.doctor.asked import Clock
-from keepon.linux.doctor.tree import Tree
+from keepon_host.doctor import machine as of_machine
+from keepon_host.doctor import setters
+from keepon_host.doctor.asked import Clock
+from keepon_host.doctor.tree import Tree
 
 CHRONYD = "chronyd -F 1"
 PHC2SYS = "phc2sys -a -r"

@@ -22,9 +22,10 @@ from types import FrameType
 
 import pytest
 from helpers import HABITAT, TWO_STATIONS
-from keepon import interrupts, parallel
+from keepon import parallel
 from keepon.cli import edge
 from keepon.model import documents, hidden
+from keepon_host import interrupts
 
 PATIENCE_S = 600
 NOTHING = "keepon: interrupted; nothing was written\n"

@@ -27,13 +27,13 @@ from keepon.errors import (
 )
 from keepon.export import commands, exported, shell
 from keepon.export.exported import Planned
-from keepon.linux import ptpconfig
-from keepon.linux.link import options
-from keepon.linux.link.slots import list_text, slots_of_classes
-from keepon.linux.queues import queues_of
-from keepon.linux.start import steps
+from keepon.machines import ptpconfig
+from keepon.machines.queues import queues_of
 from keepon.model import loading
 from keepon.planner.verify import problems
+from keepon_host.link import options
+from keepon_host.link.slots import list_text, slots_of_classes
+from keepon_host.start import steps
 
 THREE = ROOT / "examples" / "three-stations.toml"
 TC_PARSED = (0, 2)

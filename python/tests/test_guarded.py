@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 from keepon.errors import EnvironmentProblemError
-from keepon.linux.guarded import guarded
+from keepon_host.guarded import guarded
 
 PROGRAM = """
 import os, signal, sys, time
 from pathlib import Path
 from keepon.errors import EnvironmentProblemError
-from keepon.linux.guarded import guarded
+from keepon_host.guarded import guarded
 
 folder, kind = Path(sys.argv[1]), sys.argv[2]
 

@@ -12,16 +12,16 @@ from pathlib import Path
 import keepon
 import pytest
 from keepon.errors import EnvironmentProblemError
-from keepon.linux import hold
-from keepon.linux.start import journal as journals
-from keepon.linux.start.journal import STARTED, Journal
+from keepon_host import hold
+from keepon_host import journal as journals
+from keepon_host.journal import STARTED, Journal
 
 # Another process: holds lo, says so, and ends when its input does.
 OTHER = """
 import sys
 from pathlib import Path
-from keepon.linux import hold
-from keepon.linux.start import journal
+from keepon_host import hold
+from keepon_host import journal
 journal.FOLDER = Path(sys.argv[1])
 held = hold.hold("lo")
 print("held", flush=True)
@@ -87,7 +87,7 @@ def test_a_journal_of_a_namespace_that_has_gone_is_of_nobody(
     assert journals.read(kept.path) == kept
     apart = ["unshare", "--net", sys.executable, "-S", "-c"]
     other = subprocess.run(
-        [*apart, "from keepon.linux.start import journal; print(journal.boot())"],
+        [*apart, "from keepon_host import journal; print(journal.boot())"],
         capture_output=True, text=True, check=True,
         env={"PYTHONPATH": str(Path(keepon.__file__).parents[1])},
     ).stdout.strip()  # fmt: skip

@@ -16,12 +16,6 @@ from typing import cast
 import pytest
 from keepon.cli import session
 from keepon.errors import ConfigError, EnvironmentProblemError, TraceError
-from keepon.linux.testbed import session as testbed
-from keepon.linux.testbed import stations
-from keepon.linux.testbed.clocks import Agreement, Offset, Phc
-from keepon.linux.testbed.job import Job
-from keepon.linux.testbed.session import Tell
-from keepon.linux.testbed.undo import EndedError, Undo, signals_end
 from keepon.measure.results import FrameArrays, accounting, quantities
 from keepon.model import loading, outcomes
 from keepon.model.plan import Bounds
@@ -33,6 +27,12 @@ from keepon.targets.host import observations, places
 from keepon.targets.host.observations import CARD, SOFTWARE_RECEIVED, Clocks, believed
 from keepon.targets.host.places import clock_limit_ns, parse_map
 from keepon.targets.host.target import ThisHost, check_supported
+from keepon_host.testbed import session as testbed
+from keepon_host.testbed import stations
+from keepon_host.testbed.clocks import Agreement, Offset, Phc
+from keepon_host.testbed.job import Job
+from keepon_host.testbed.session import Tell
+from keepon_host.testbed.undo import EndedError, Undo, signals_end
 
 ROOT = Path(__file__).resolve().parents[2]
 TWO, THREE = (ROOT / "examples" / f"{name}-stations.toml" for name in ("two", "three"))

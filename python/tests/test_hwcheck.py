@@ -17,13 +17,13 @@ from unittest.mock import Mock
 import pytest
 from jsonschema import Draft202012Validator
 from keepon.errors import ConfigError, TraceError
-from keepon.linux.hwcheck import command
-from keepon.linux.hwcheck.__main__ import main
-from keepon.linux.hwcheck.judge import DRIFT_PPM, DRIFT_PPM_MAX, judge
-from keepon.linux.hwcheck.peer import SO_RCVBUFFORCE, Listener
-from keepon.linux.hwcheck.records import Records, parse
-from keepon.linux.hwcheck.wire import Peer, find_wire
 from keepon.model import document_schemas
+from keepon_host.hwcheck import command
+from keepon_host.hwcheck.__main__ import main
+from keepon_host.hwcheck.judge import DRIFT_PPM, DRIFT_PPM_MAX, judge
+from keepon_host.hwcheck.peer import SO_RCVBUFFORCE, Listener
+from keepon_host.hwcheck.records import Records, parse
+from keepon_host.hwcheck.wire import Peer, find_wire
 
 SLOT_NS = 10_000
 FIRST = 16

@@ -11,7 +11,7 @@ from pathlib import Path
 import keepon
 import pytest
 
-ASKED = 'from keepon.linux.interface import client_over; print(client_over("lo"))'
+ASKED = 'from keepon_host.interface import client_over; print(client_over("lo"))'
 PLACE = {"PYTHONPATH": str(Path(keepon.__file__).parents[1])}
 
 

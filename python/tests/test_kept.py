@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from helpers import python_apart
-from keepon.linux import kept
+from keepon_host import kept
 
 SCRIPT = """
 ip link add card type veth peer name other
@@ -29,7 +29,7 @@ exec "$@"
 """
 MOVED = """
 import re, subprocess, sys, time
-from keepon.linux.kept import come_back, kept_of
+from keepon_host.kept import come_back, kept_of
 
 def shown():
     words = [["addr", "show", "dev", "card"], *(

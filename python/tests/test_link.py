@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from keepon.errors import ConfigError, EnvironmentProblemError
-from keepon.linux.link import commands, netlink, options, slots, tables
-from keepon.linux.link.__main__ import main
+from keepon_host.link import commands, netlink, options, slots, tables
+from keepon_host.link.__main__ import main
 
 KERNEL = Path(__file__).parents[2] / "kernel"
 PLUGIN = (KERNEL / "plugin" / "link_keepon.c").read_text()

@@ -14,8 +14,8 @@ from random import Random
 import pytest
 from keepon.cli import app as cli
 from keepon.errors import EXIT_INPUT, EXIT_MET, ConfigError
-from keepon.linux.link import fit, gatelist
-from keepon.linux.link.gatelist import GateList
+from keepon_host.link import fit, gatelist
+from keepon_host.link.gatelist import GateList
 
 ROOT = Path(__file__).parents[2]
 ROOM = 65_536
@@ -187,7 +187,7 @@ def test_without_the_rest_of_the_package(tmp_path: Path) -> None:
     path = tmp_path / "gates.cfg"
     path.write_text(PUBLISHED)
     done = subprocess.run(
-        [sys.executable, "-S", "-m", "keepon.linux.link", "fit", str(path), "--slot-bytes", "1230",
+        [sys.executable, "-S", "-m", "keepon_host.link", "fit", str(path), "--slot-bytes", "1230",
          "--rate", "100M"],
         env={"PYTHONPATH": str(ROOT / "python/src")}, capture_output=True, text=True, check=False,
     )  # fmt: skip

@@ -9,12 +9,12 @@ import signal
 from pathlib import Path
 
 import pytest
-from keepon import interrupts
 from keepon.cli import watch_command
 from keepon.errors import EXIT_INTERRUPTED, ConfigError, EnvironmentProblemError
-from keepon.linux.link import __main__ as alone_link
-from keepon.linux.link import watch
-from keepon.linux.link.watch import Moment, Reading
+from keepon_host import interrupts
+from keepon_host.link import __main__ as alone_link
+from keepon_host.link import watch
+from keepon_host.link.watch import Moment, Reading
 from prometheus_client.parser import text_string_to_metric_families
 from rich.console import Console
 
@@ -113,7 +113,7 @@ def test_it_goes_where_it_lies_and_a_link_to_it_stays(
 def test_whatever_ends_the_program_takes_its_file_away(
     number: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """`python3 -m keepon.linux.link watch`, too, as a service has it."""
+    """`python3 -m keepon_host.link watch`, too, as a service has it."""
     file = tmp_path / "a.prom"
     seen: list[bool] = []
 

@@ -6,11 +6,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from helpers import python_apart
-from keepon.linux import losses
+from keepon_host import losses
 
 CHECK = """
 from keepon.errors import KeeponError
-from keepon.linux.losses import above, check_first_namespace, check_nothing_lost
+from keepon_host.losses import above, check_first_namespace, check_nothing_lost
 
 def said(check):
     try:

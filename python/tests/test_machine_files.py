@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from keepon.cli import edge, start_group
 from keepon.errors import ConfigError, KeeponError
-from keepon.linux.start import steps
 from keepon.model import machinefile
+from keepon_host.start import steps
 
 FIRST = 'schema = "keepon.machine/1"\niface = "eth1"\n'
 LINK = "[link]\n"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`python3 -m keepon.linux...`, where there is nothing but Python: what is wrong with their words
+"""`python3 -m keepon_host...`, where there is nothing but Python: what is wrong with their words
 is one sentence, as with `keepon`.
 """
 
@@ -38,7 +38,7 @@ def test_what_is_wrong_is_one_sentence(words: str, sentence: str, tmp_path: Path
     (tmp_path / "other").write_text('{"stations": 3}')
     program, *rest = words.split()
     done = subprocess.run(
-        [sys.executable, "-S", "-m", f"keepon.linux.{program}", *rest], cwd=tmp_path,
+        [sys.executable, "-S", "-m", f"keepon_host.{program}", *rest], cwd=tmp_path,
         env={"PYTHONPATH": str(ROOT / "python" / "src")}, capture_output=True, text=True,
         check=False,
     )  # fmt: skip

@@ -8,7 +8,7 @@ from keepon.cli import session
 from keepon.errors import ConfigError
 from keepon.export import commands
 from keepon.export.exported import Planned
-from keepon.linux.queues import TOS
+from keepon.machines.queues import TOS
 from keepon.model import loading
 
 LOADS = """schema = "keepon.scenario/1"

@@ -12,9 +12,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from keepon import interrupts
 from keepon.errors import ConfigError, EnvironmentProblemError, TraceError
 from keepon.model import documents
+from keepon_host import interrupts
 
 OURS = '{"schema": "keepon.result/1"}'
 

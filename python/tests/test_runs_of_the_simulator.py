@@ -21,7 +21,6 @@ from helpers import HABITAT, SMALL, TWO_STATIONS, small
 from keepon.cli import app as cli
 from keepon.cli import session
 from keepon.errors import ConfigError
-from keepon.linux.doctor.checks import EXIT_CODES
 from keepon.model import documents, loading
 from keepon.model.scenario import Scenario
 from keepon.studies import casestudy, onset
@@ -29,6 +28,7 @@ from keepon.studies.spread import Spread
 from keepon.targets.sim.refusals import check_supported
 from keepon.targets.sim.runner import run_all, simulate
 from keepon.targets.sim.specs import station_spec
+from keepon_host.doctor.checks import EXIT_CODES
 
 
 def _habitat(duration_s: float, **changes: Any) -> Scenario:

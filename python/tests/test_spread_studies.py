@@ -19,7 +19,6 @@ from typing import Any
 
 import pytest
 from helpers import HABITAT
-from keepon import interrupts
 from keepon.cli import app as cli
 from keepon.cli import session
 from keepon.errors import ConfigError
@@ -30,6 +29,7 @@ from keepon.studies.clocks import bridged, headline
 from keepon.studies.registry import STUDIES
 from keepon.studies.spread import By, Spread, SpreadSettings
 from keepon.studies.study import Found
+from keepon_host import interrupts
 
 PTP = ["intervals=100", "sweep_intervals=60", "sweep_points=5", "seeds=20"]
 THREE = ["duration_s=0.1", "starts=2"]

@@ -17,11 +17,11 @@ import pytest
 from keepon.cli import session
 from keepon.cli.app import main
 from keepon.errors import ConfigError, EnvironmentProblemError
-from keepon.linux import bind
-from keepon.linux.start import command, driver, journal, needs, perform, status, steps, undo
-from keepon.linux.start.direct import direct
-from keepon.linux.start.journal import STARTED, STARTING, Journal
 from keepon.model import loading
+from keepon_host import bind, journal
+from keepon_host.journal import STARTED, STARTING, Journal
+from keepon_host.start import command, driver, needs, perform, status, steps, undo
+from keepon_host.start.direct import direct
 
 ROOT = Path(__file__).parents[2]
 CELL = ROOT / "examples" / "robot-cell.toml"
@@ -189,7 +189,7 @@ def test_a_plan_that_leaves_the_card_no_slots_is_refused(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for mtu, carries in ((None, "nothing"), (576, "an MTU of 576")):
-        monkeypatch.setattr("keepon.linux.planned.mtu_of", lambda *_, mtu=mtu: mtu)
+        monkeypatch.setattr("keepon.machines.planned.mtu_of", lambda *_, mtu=mtu: mtu)
         done = planned(folder, "lo", "--dry-run", "--json")
         assert done.returncode == 2
         assert f"frames of its own carry {carries}, and it needs 1500" in done.stderr

@@ -17,7 +17,7 @@ from keepon.cli import session
 from keepon.errors import ConfigError
 from keepon.export import commands as export_commands
 from keepon.export.exported import Planned
-from keepon.linux.planned import Guest, queue_commands
+from keepon.machines.planned import Guest, queue_commands
 from keepon.model import loading, published
 from keepon.model.qdiscs import reader, scenarios, stations
 from keepon.model.scenario import Scenario

@@ -14,11 +14,11 @@ from keepon.cli import session
 from keepon.errors import EnvironmentProblemError, TraceError
 from keepon.export import shell
 from keepon.export.stations import script
-from keepon.linux.doctor import schedulers
-from keepon.linux.doctor.tree import Tree
-from keepon.linux.start import needs, steps
-from keepon.linux.station import Machine, setup
+from keepon.machines.station import Machine, setup
 from keepon.model import loading
+from keepon_host.doctor import schedulers
+from keepon_host.doctor.tree import Tree
+from keepon_host.start import needs, steps
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

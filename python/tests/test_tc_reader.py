@@ -17,7 +17,7 @@ from keepon.cli import session
 from keepon.errors import ConfigError
 from keepon.export import commands as export_commands
 from keepon.export.exported import Planned, gated_ports
-from keepon.linux.queues import queues_of
+from keepon.machines.queues import queues_of
 from keepon.model import loading
 from keepon.model.hosts import etf_delta_ns
 from keepon.model.qdiscs import reader

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 from keepon.errors import ConfigError, SimulationError
-from keepon.linux.queues import Queues, queues_of
-from keepon.linux.traffic import load_words
+from keepon.machines.queues import Queues, queues_of
+from keepon.machines.traffic import load_words
 from keepon.measure.tcp import tcp_result
 from keepon.model.scenario import Scenario
 from keepon.planner import plan as make_plan

@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import keepon
+import keepon_host
 import pytest
 from keepon.vm.paths import checkout_root
 
@@ -42,20 +43,20 @@ def test_the_package_its_metadata_and_the_command_have_the_version() -> None:
 @pytest.mark.slow
 def test_a_checkout_in_which_nothing_was_built_tells_it_too(tmp_path: Path) -> None:
     """What the documents run with nothing but Python, by the system's own."""
-    package = Path(keepon.__file__).parent
+    package = Path(keepon_host.__file__).parent
     ignored = shutil.ignore_patterns("_version.py", "*.so", "__pycache__")
-    shutil.copytree(package, tmp_path / "python/src/keepon", ignore=ignored)
+    shutil.copytree(package, tmp_path / "python/src/keepon_host", ignore=ignored)
     (tmp_path / "kernel/include").mkdir(parents=True)
     shutil.copy(PLACE, tmp_path / "kernel/include")
     for name in ("doctor", "hwcheck", "link", "start"):
         done = subprocess.run(
-            ["/usr/bin/python3", "-S", "-m", f"keepon.linux.{name}", "--help"],
+            ["/usr/bin/python3", "-S", "-m", f"keepon_host.{name}", "--help"],
             env={"PYTHONPATH": str(tmp_path / "python/src")},
             capture_output=True, text=True, check=False,
         )  # fmt: skip
         assert (done.returncode, done.stderr) == (0, ""), name
     told = subprocess.run(
-        ["/usr/bin/python3", "-S", "-m", "keepon.linux.doctor", "--json"],
+        ["/usr/bin/python3", "-S", "-m", "keepon_host.doctor", "--json"],
         env={"PYTHONPATH": str(tmp_path / "python/src")},
         capture_output=True, text=True, check=False,
     )  # fmt: skip

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from keepon.cli import session
 from keepon.errors import ConfigError, TraceError
-from keepon.linux.network import guest_script
-from keepon.linux.planned import slot_list
+from keepon.machines.network import guest_script
+from keepon.machines.planned import slot_list
 from keepon.measure import results
 from keepon.model import loading, outcomes
 from keepon.model.scenario import Scenario

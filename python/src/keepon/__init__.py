@@ -3,23 +3,4 @@
 analysis, reports.
 """
 
-from __future__ import annotations
-
-import re
-from pathlib import Path
-
-
-def _stated() -> str:
-    """The version of a checkout in which nothing was built yet."""
-    header = Path(__file__).resolve().parents[3] / "kernel" / "include" / "keepon_version.h"
-    found = re.search('^#define KEEPON_VERSION "(.+)"', header.read_text(), re.MULTILINE)
-    return found[1] if found else "unknown"
-
-
-try:
-    # Made by the build of the extension, of kernel/include/keepon_version.h.
-    from keepon._version import __version__
-except ModuleNotFoundError:
-    __version__ = _stated()
-
-__all__ = ["__version__"]
+from keepon_host import __version__ as __version__

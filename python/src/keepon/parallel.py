@@ -12,7 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from queue import Empty, SimpleQueue
 from typing import Final, TypeVar
 
-from keepon import interrupts
+from keepon_host import interrupts
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

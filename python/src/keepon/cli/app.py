@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
+from keepon_host.interrupts import ending_interrupts
 
 from keepon import __version__
 from keepon.cli import (
@@ -23,7 +24,6 @@ from keepon.cli import (
 from keepon.cli.manual import completion
 from keepon.cli.shared import EXIT_CODES
 from keepon.errors import EXIT_INPUT, EXIT_MET
-from keepon.interrupts import ending_interrupts
 
 app = typer.Typer(
     name="keepon", add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None,

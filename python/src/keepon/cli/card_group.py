@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from keepon_host import bind
+from keepon_host import document as replaced
+from keepon_host.hwcheck import command as hwcheck
 
 from keepon.cli import completed, edge
 from keepon.cli.options import Json, named
 from keepon.errors import EXIT_MET, EXIT_MISSED
-from keepon.linux import bind
-from keepon.linux.hwcheck import command as hwcheck
-from keepon.model import documents
 
 Card = Annotated[
     str,
@@ -91,9 +91,9 @@ def check_card(
     """Measure what a card does beside what its driver says; exit 1 if it is not shown to
     be safe to use.
     """
-    hwcheck.check_file(file)
+    replaced.check_replaces("--out", file, "hwcheck")
     document = hwcheck.check(name, peer, backend, slot_bytes)
     if file is not None:
-        documents.write(file, document)
+        replaced.write(file, document)
     print(json.dumps(document, indent=1) if as_json else hwcheck.table(document))
     raise typer.Exit(EXIT_MET if document["safe"] else EXIT_MISSED)

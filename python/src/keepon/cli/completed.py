@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import typer
+from keepon_host.link import options
 
-from keepon.linux.link import options
 from keepon.model import examples, starter
 from keepon.studies import registry
 

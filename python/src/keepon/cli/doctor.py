@@ -9,9 +9,10 @@ import shutil
 import sys
 from collections.abc import Iterator
 
+from keepon_host.doctor.checks import NOTE, OK, PROBLEM, Answer, Check
+from keepon_host.doctor.modules import checkout
+
 from keepon.errors import EnvironmentProblemError, shell_word
-from keepon.linux.doctor.checks import NOTE, OK, PROBLEM, Answer, Check
-from keepon.linux.doctor.modules import checkout
 
 ABOUT = "installation"
 PACKAGE_PREFIX = "/usr/lib/keepon"

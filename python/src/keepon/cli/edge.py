@@ -20,8 +20,11 @@ from pathlib import Path
 
 import typer
 import typer.exceptions
+from keepon_host import interrupts
+from keepon_host.alone import NO_ROOM, drop_output
+from keepon_host.alone import say as say
 
-from keepon import __version__, errors, interrupts
+from keepon import __version__, errors
 from keepon.cli import usage
 from keepon.errors import (
     EXIT_DEFECT,
@@ -30,8 +33,6 @@ from keepon.errors import (
     EXIT_INTERRUPTED,
     KeeponError,
 )
-from keepon.linux.alone import NO_ROOM, drop_output
-from keepon.linux.alone import say as say
 from keepon.model import hidden, lines
 
 MESSAGE_MAX = 2_000

@@ -15,7 +15,7 @@ from keepon.cli.options import check_apart
 from keepon.errors import ConfigError, one_line, shell_path
 from keepon.export import commands, dot, output, tsnkit, tsnkit_reader, tsntool, yang
 from keepon.export.exported import Exported, Planned
-from keepon.linux.station import vlan_name
+from keepon.machines.station import vlan_name
 from keepon.model import documents, loading, schemacheck, schemafiles
 from keepon.model.plan import Plan, read
 from keepon.model.scenario import Scenario

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from keepon_host.link import commands
+from keepon_host.link import fit as fitting
+from keepon_host.link.options import HELP
 
 from keepon.cli import completed, watch_command
 from keepon.errors import EXIT_INPUT
-from keepon.linux.link import commands
-from keepon.linux.link import fit as fitting
-from keepon.linux.link.options import HELP
 
 app = typer.Typer(
     name="link", rich_markup_mode=None,

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from keepon_host.doctor import command
+from keepon_host.doctor.checks import EXIT_CODES, worst
 
 from keepon.cli import completed, doctor, nics_command, shared
 from keepon.cli.options import Json
-from keepon.linux.doctor import command
-from keepon.linux.doctor.checks import EXIT_CODES, worst
 
 app = typer.Typer()
 

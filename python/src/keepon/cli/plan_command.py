@@ -9,7 +9,7 @@ from pathlib import Path
 
 from keepon.cli import planning
 from keepon.errors import EXIT_INTERRUPTED, EXIT_MET, EXIT_MISSED, EXIT_NOT_TRIED
-from keepon.linux.planned import mtu_of
+from keepon.machines.planned import mtu_of
 from keepon.model import documents, overload
 from keepon.model.outcomes import qdisc_remedy
 from keepon.model.plan import Plan, Trial

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from keepon_host import interrupts
 
-from keepon import interrupts
 from keepon.cli import completed, edge, session, shared
 from keepon.cli.options import CaptureFrames, Duration, Json, Out, Seed, check_apart, named
 from keepon.errors import EXIT_INTERRUPTED, EXIT_MET, EXIT_MISSED, ConfigError, shell_path

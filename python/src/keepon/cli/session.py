@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import tomli_w
+from keepon_host.interrupts import interrupts_wait
 
 from keepon import __version__
 from keepon.cli import planning
 from keepon.errors import ConfigError, one_line
-from keepon.interrupts import interrupts_wait
 from keepon.measure import capture, sightings
 from keepon.model import documents
 from keepon.model.plan import Plan

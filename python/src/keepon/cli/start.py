@@ -11,7 +11,8 @@ import signal
 import sys
 from types import FrameType
 
-from keepon import interrupts
+from keepon_host import interrupts
+
 from keepon.errors import EXIT_INTERRUPTED
 
 

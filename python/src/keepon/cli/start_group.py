@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from keepon_host.interface import until
+from keepon_host.journal import journals
+from keepon_host.start import command, direct, driver, status, steps
 
 from keepon.cli import completed, edge, shared
 from keepon.cli.export_command import checked_plan, device_name
 from keepon.cli.link_group import EPILOG
 from keepon.cli.options import Json, check_alone, check_without
 from keepon.errors import ConfigError, one_line
-from keepon.linux import station as stations
-from keepon.linux.interface import until
-from keepon.linux.start import command, direct, driver, status, steps
-from keepon.linux.start.journal import journals
+from keepon.machines import station as stations
 from keepon.model import loading, machinefile
 from keepon.model.plan import read
 from keepon.model.topology import check_single_ports

@@ -7,13 +7,12 @@ import shutil
 import sys
 from pathlib import Path
 
+from keepon_host.link import commands, watch
+from keepon_host.link.watch import Moment
 from rich.console import Group, RenderableType
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
-
-from keepon.linux.link import commands, watch
-from keepon.linux.link.watch import Moment
 
 TROUBLE = (
     "underruns", "suspected_underruns", "slips", "doubts", "index_errors", "losses",

@@ -10,15 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from keepon_host.link.gatelist import CYCLE_NS_MAX
+from keepon_host.start import steps
+from keepon_host.start.steps import Need, Step
+
 from keepon.export import shell
 from keepon.export.exported import Exported, Planned, Port, gated_ports, port_name
 from keepon.export.stations import first_frames_note, long_frames_note, mtu_note, script
-from keepon.linux import ptpconfig
-from keepon.linux.link.gatelist import CYCLE_NS_MAX
-from keepon.linux.queues import PRIORITIES
-from keepon.linux.start import steps
-from keepon.linux.start.steps import Need, Step
-from keepon.linux.station import Machine, ptp_config, without_disturbers
+from keepon.machines import ptpconfig
+from keepon.machines.queues import PRIORITIES
+from keepon.machines.station import Machine, ptp_config, without_disturbers
 from keepon.model.topology import Topology
 from keepon.model.wire import TAPRIO_BYTES_MIN
 

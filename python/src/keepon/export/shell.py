@@ -10,9 +10,9 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Iterator
 
-from keepon.linux.doctor import schedulers
-from keepon.linux.start import steps
-from keepon.linux.start.steps import CARRIER_WAIT_S, PACKAGES, Need, Step
+from keepon_host.doctor import schedulers
+from keepon_host.start import steps
+from keepon_host.start.steps import CARRIER_WAIT_S, PACKAGES, Need, Step
 
 _HAS_CLOCK = "phc_ctl -qQ {} get"
 """It asks the kernel; ethtool's words for the answer differ by version and kernel."""
@@ -169,7 +169,7 @@ def _need(need: Need) -> Iterator[str]:
 
 
 def _scheduler(kind: str) -> str:
-    """As keepon.linux.doctor.schedulers; without the kernel's configuration."""
+    """As keepon_host.doctor.schedulers; without the kernel's configuration."""
     lists = "$modules/modules.dep $modules/modules.builtin"
     return (
         f"modules=/lib/modules/$(uname -r); [ -d /sys/module/sch_{kind} ]"

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The script of a station: it is set up whole, or left as it was and told why. Its steps are those
-of keepon.linux.station.
+of keepon.machines.station.
 """
 
 from __future__ import annotations
 
+from keepon_host.start import steps
+
 from keepon.export import shell
-from keepon.linux.planned import ETHERNET_MTU
-from keepon.linux.start import steps
-from keepon.linux.station import FCS_BYTES, HEADER_BYTES, Machine, setup, stream_lines
+from keepon.machines.planned import ETHERNET_MTU
+from keepon.machines.station import FCS_BYTES, HEADER_BYTES, Machine, setup, stream_lines
 from keepon.model.framelengths import long_flows
 from keepon.model.scenario import Station
 from keepon.model.wire import FRAME_BYTES_MAX

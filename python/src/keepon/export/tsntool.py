@@ -12,7 +12,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from keepon.export.exported import Exported, Planned, Port, need_gates
-from keepon.linux.planned import SECOND_NS
+from keepon.machines.planned import SECOND_NS
 
 
 def base_time(ns: int) -> str:

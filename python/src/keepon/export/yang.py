@@ -16,7 +16,7 @@ from typing import Any
 
 from keepon.errors import ConfigError
 from keepon.export.exported import Exported, Planned, Port, need_gates
-from keepon.linux.planned import SECOND_NS
+from keepon.machines.planned import SECOND_NS
 from keepon.model.gates import ALL_GATES
 
 INT32_MAX = 2**31 - 1

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from keepon.interrupts import finish_first
+from keepon_host.interrupts import finish_first
 
 finish_first(__file__)
 

@@ -19,9 +19,10 @@ from multiprocessing import resource_tracker
 from types import TracebackType
 from typing import Annotated, Any, Literal, TypeVar
 
+from keepon_host import interrupts
 from pydantic import BaseModel, ConfigDict
 
-from keepon import interrupts, parallel
+from keepon import parallel
 from keepon.errors import EnvironmentProblemError
 from keepon.model.fields import Whole
 from keepon.model.hosts import Sourced

@@ -14,10 +14,10 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from keepon_host import interrupts
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from keepon import interrupts
 from keepon.model.study import Part
 from keepon.studies.partitions import counts, sets
 from keepon.studies.partitions.sets import Finding, Task

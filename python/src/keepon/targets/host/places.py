@@ -8,18 +8,19 @@ import shutil
 from dataclasses import dataclass, field
 from typing import Final
 
+from keepon_host.testbed.job import BASE, MAC, OUT, Job, ProgramJob, StationJob
+from keepon_host.testbed.session import LEAD_S
+
 from keepon.errors import ConfigError, EnvironmentProblemError
-from keepon.linux.planned import (
+from keepon.machines.planned import (
     SECOND_NS,
     Guest,
     link_options,
     linked_stations,
     queue_commands,
 )
-from keepon.linux.ptpconfig import config
-from keepon.linux.testbed.job import BASE, MAC, OUT, Job, ProgramJob, StationJob
-from keepon.linux.testbed.session import LEAD_S
-from keepon.linux.traffic import LOAD_SERVER, delays_of, listen_words, load_words, talk_words
+from keepon.machines.ptpconfig import config
+from keepon.machines.traffic import LOAD_SERVER, delays_of, listen_words, load_words, talk_words
 from keepon.measure.due import allowed_ns
 from keepon.model.plan import Plan
 from keepon.model.scenario import Scenario

@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, cast
 
+from keepon_host.testbed import session
+from keepon_host.testbed.job import Job
+
 from keepon.errors import ConfigError, EnvironmentProblemError
-from keepon.linux.network import gated
-from keepon.linux.testbed import session
-from keepon.linux.testbed.job import Job
+from keepon.machines.network import gated
 from keepon.measure import results
 from keepon.measure.delays import mark_onset
 from keepon.measure.results import FrameArrays

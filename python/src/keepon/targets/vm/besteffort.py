@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from keepon.linux.planned import Guest
+from keepon.machines.planned import Guest
 from keepon.measure.sightings import LOAD, Sighting
 from keepon.model.topology import Topology
 from keepon.targets.vm.observations import WireRecord

@@ -14,8 +14,8 @@ from typing import Final, cast
 import numpy as np
 
 from keepon.errors import ConfigError
-from keepon.linux.network import guest_script
-from keepon.linux.planned import Guest
+from keepon.machines.network import guest_script
+from keepon.machines.planned import Guest
 from keepon.measure import results
 from keepon.measure.delays import mark_onset
 from keepon.model import outcomes
