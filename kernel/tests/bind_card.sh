@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# `keepon bind` and `keepon unbind` (python3 -m keepon_host.start) of a card that the machine is reached by: OURS, with the
+# `keepon bind` and `keepon unbind` (python3 -m keepon_host) of a card that the machine is reached by: OURS, with the
 # kernel's own driver, beside THEIRS in a namespace of its own, on one wire.
 . /lib/keepon/test.sh
 export PYTHONHOME=/usr PYTHONPATH=/lib/keepon/python
@@ -8,7 +8,7 @@ echo 1 > /proc/sys/net/ipv6/conf/all/disable_ipv6
 echo 1 > /proc/sys/net/ipv6/conf/default/disable_ipv6
 
 keepon() {
-	"$PYTHON" -S -m keepon_host.start "$@"
+	"$PYTHON" -S -m keepon_host "$@"
 }
 
 name_of() {
@@ -110,7 +110,7 @@ is "$(driver)" e1000e "nothing was touched"
 
 # A card that is lent to a network namespace would come back outside of it.
 peer=$(readlink "/sys/bus/pci/devices/$THEIRS/driver")
-_said=$(ip netns exec theirs "$PYTHON" -S -m keepon_host.start bind eth9 2>&1)
+_said=$(ip netns exec theirs "$PYTHON" -S -m keepon_host bind eth9 2>&1)
 is $? 2 "a card in a namespace: exit code"
 like "$_said" '^keepon: argument NAME = "eth9": is in a network namespace, .* ip link set netns, and call keepon there$' \
 	"a card in a namespace: sentence"
@@ -170,7 +170,7 @@ keepon unbind "$card" > /dev/null
 # Ended in the middle of it: the command, or the process that does it, by whatever can be caught and by what cannot.
 # ending NAME COMMAND: does COMMAND once the card has changed hands and the other end is silent; $bind is the command's number
 ending() {
-	"$PYTHON" -S -m keepon_host.start bind "$card" --rollback 60 >/run/said 2>&1 &
+	"$PYTHON" -S -m keepon_host bind "$card" --rollback 60 >/run/said 2>&1 &
 	bind=$!
 	until_moved
 	ip -n theirs link set dev eth9 down

@@ -12,7 +12,7 @@ echo 1 > /proc/sys/net/ipv6/conf/all/disable_ipv6
 echo 1 > /proc/sys/net/ipv6/conf/default/disable_ipv6
 
 keepon() {
-	python3 -S -m keepon_host.start "$@"
+	python3 -S -m keepon_host "$@"
 }
 
 driver() {

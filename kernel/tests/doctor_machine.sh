@@ -9,7 +9,7 @@ ln -s "$PYTHON" /usr/bin/python3
 control=/sys/kernel/debug/keepon_hwsim/control
 
 doctor() {
-	"$PYTHON" -S -m keepon_host.doctor "$@"
+	"$PYTHON" -S -m keepon_host doctor "$@"
 }
 
 # examine [ARGUMENTS ...]: into /tmp/checks, a line for each check: name, state, command
@@ -71,8 +71,8 @@ doctor sim0 --measure --peer sim1 --json > /out/card.json
 doctor sim0 > /out/card.txt
 "$PYTHON" -S -c 'import os, runpy, sys
 os.setresuid(65534, 65534, 65534)
-sys.argv = ["doctor", "sim0", "--json"]
-runpy.run_module("keepon_host.doctor", run_name="__main__")' > /out/anybody.json
+sys.argv = ["keepon", "doctor", "sim0", "--json"]
+runpy.run_module("keepon_host", run_name="__main__")' > /out/anybody.json
 run "nothing was changed" is_up sim0
 number=$(phc sim0)
 "$PYTHON" -S -c 'import os, sys, time

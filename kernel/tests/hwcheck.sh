@@ -6,7 +6,7 @@
 
 export PYTHONPATH=/lib/keepon/python
 hwcheck() {
-	"$PYTHON" -S -m keepon_host.hwcheck "$@"
+	"$PYTHON" -S -m keepon_host hwcheck "$@"
 }
 
 # checked NAME EXIT PATTERN OPTIONS [hwcheck options]: a pair of NICs, the first one with OPTIONS

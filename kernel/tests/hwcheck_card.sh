@@ -24,7 +24,7 @@ ip link set "$card" up
 run "carrier" wait_until 10 is_up "$card"
 run "at the far end" wait_until 10 is_up "$peer"
 sleep 2
-"$PYTHON" -S -m keepon_host.hwcheck "$card" --peer "$peer" --out /out/document.json \
+"$PYTHON" -S -m keepon_host hwcheck "$card" --peer "$peer" --out /out/document.json \
 	> /out/table.txt
 is $? "$CODE" "safe to use, or not"
 run "the card is an ordinary one again" is_up "$card"

@@ -23,7 +23,7 @@ watched() {
 	ip link set sim1 up
 	wait_until 10 is_running sim0
 	for _round in 1 2; do
-		_said=$("$PYTHON" -S -m keepon_host.hwcheck sim0 --out "/out/$_name.json" \
+		_said=$("$PYTHON" -S -m keepon_host hwcheck sim0 --out "/out/$_name.json" \
 			--peer sim1 "$@" 2>&1)
 		_got=$?
 		[ $_got -le 1 ] && ok "$_name: it came to an end" || {

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# `keepon link` (python3 -m keepon_host.link) beside iproute2 with the plugin: what one sets the other shows in the same words.
+# `keepon link` (python3 -m keepon_host link) beside iproute2 with the plugin: what one sets the other shows in the same words.
 . /lib/keepon/test.sh
 . /lib/keepon/common.sh
 export PYTHONHOME=/usr PYTHONPATH=/lib/keepon/python
 
 keepon_link() {
-	"$PYTHON" -S -m keepon_host.link "$@"
+	"$PYTHON" -S -m keepon_host link "$@"
 }
 
 as_nobody() {
 	"$PYTHON" -S -c 'import os, sys
 os.setuid(65534)
-from keepon_host.link.__main__ import main
-sys.exit(main(sys.argv[1:]))' "$@"
+from keepon_host.cli import main
+sys.exit(main(["link", *sys.argv[1:]]))' "$@"
 }
 
 # [_as=as_nobody] rejected CODE TEXT PATTERN ARGUMENT ...: fails with that exit code and a sentence that matches
@@ -104,8 +104,8 @@ for traffic_class in range(16):
     print(f"class {traffic_class} slots " + ",".join(terms))
 print("partition 65536")
 ' >/tmp/words
-run "65536 slots, each of other classes, from standard input" sh -c '"$PYTHON" -S -m keepon_host.link set rt0 - </tmp/words'
-run "shown" sh -c '"$PYTHON" -S -m keepon_host.link show rt0 >/tmp/shown'
+run "65536 slots, each of other classes, from standard input" sh -c '"$PYTHON" -S -m keepon_host link set rt0 - </tmp/words'
+run "shown" sh -c '"$PYTHON" -S -m keepon_host link show rt0 >/tmp/shown'
 run "they read back equal" "$PYTHON" -S -c '
 import struct
 from keepon_host.link import options

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# `keepon link watch` (python3 -m keepon_host.link watch) beside ethtool -S.
+# `keepon link watch` (python3 -m keepon_host link watch) beside ethtool -S.
 . /lib/keepon/test.sh
 . /lib/keepon/common.sh
 export PYTHONHOME=/usr PYTHONPATH=/lib/keepon/python
 
 watch() {
-	"$PYTHON" -S -m keepon_host.link watch "$@"
+	"$PYTHON" -S -m keepon_host link watch "$@"
 }
 
 as_nobody() {
 	"$PYTHON" -S -c 'import os, sys
 os.setuid(65534)
-from keepon_host.link.__main__ import main
-sys.exit(main(["watch", *sys.argv[1:]]))' "$@"
+from keepon_host.cli import main
+sys.exit(main(["link", "watch", *sys.argv[1:]]))' "$@"
 }
 
 # refused CODE PATTERN ARGUMENT ...

@@ -3,7 +3,7 @@
 # What the start_*.sh tests share; found as /lib/keepon/start.sh in the guest, after test.sh. eth0 is a card with a cable to
 # eth9 in namespace far, has addresses and routes, PAUSE frames, and carries the ssh connection of 10.0.0.2.
 #
-#   keepon VERB ...            python3 -m keepon_host.start
+#   keepon VERB ...            python3 -m keepon_host
 #   state                      all that keepon start may change, as ip, tc, ethtool, ps and ls tell it
 #   same NAME                  it is as `state > /tmp/before` found it
 #   starting WORDS ...         keepon start --steps /steps/$STEPS with them, in the background, without input; its number
@@ -18,7 +18,7 @@ control=/sys/kernel/debug/keepon_hwsim/control
 WAIT=60
 
 keepon() {
-	"$PYTHON" -S -m keepon_host.start "$@"
+	"$PYTHON" -S -m keepon_host "$@"
 }
 
 card() {
@@ -86,7 +86,7 @@ same() {
 
 starting() {
 	# exec: a signal for the number is one for the command
-	sh -c 'exec "$@"' keepon "$PYTHON" -S -m keepon_host.start start --steps "/steps/$STEPS" "$@" \
+	sh -c 'exec "$@"' keepon "$PYTHON" -S -m keepon_host start --steps "/steps/$STEPS" "$@" \
 		> /tmp/said 2>&1 < /dev/null &
 	job=$!
 }

@@ -17,7 +17,7 @@ like "$(cat /tmp/said)" '"eth7": is no interface here; there are eth0' "no such 
 "$PYTHON" -S -c 'import os, runpy, sys
 os.setresuid(65534, 65534, 65534)
 sys.argv = ["keepon", "start", "--steps", sys.argv[1]]
-runpy.run_module("keepon_host.start", run_name="__main__")' "/steps/$STEPS" > /tmp/said 2>&1
+runpy.run_module("keepon_host", run_name="__main__")' "/steps/$STEPS" > /tmp/said 2>&1
 is $? 3 "not root: exit code"
 like "$(tail -1 /tmp/said)" "only root may change an interface; use sudo" "not root"
 if [ "$DEVICE" = rt0 ]; then

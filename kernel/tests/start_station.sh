@@ -51,7 +51,7 @@ if [ "$DEVICE" = rt0 ]; then
 	is $? 0 "with classes and PTP" || diag "$(tail -1 /tmp/said)"
 	like "$(tc qdisc show dev rt0)" "mqprio.* tc 8 map 0 0 0 0 0 0 0 7 0" "a queue for the class"
 	like "$(ps -o args)" "ptp4l -H -m -f /run/keepon/eth0-ptp4l.cfg" "ptp4l"
-	run "it leads" awaited 30 sh -c 'PYTHONPATH=/lib/keepon/python "$PYTHON" -S -m keepon_host.start status | grep "it is the grandmaster"'
+	run "it leads" awaited 30 sh -c 'PYTHONPATH=/lib/keepon/python "$PYTHON" -S -m keepon_host status | grep "it is the grandmaster"'
 	keepon stop > /dev/null
 	same "with classes and PTP"
 fi

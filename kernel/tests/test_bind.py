@@ -17,7 +17,8 @@ pytestmark = pytest.mark.vm
 HERE = Path(__file__).parent
 # Runs the command as far as it goes anywhere.
 TRIED = """
-from keepon_host.start.__main__ import main
+import keepon_host.__main__
+from keepon_host.cli import main
 if main(["bind", "lo", "--rollback", "0"]) != 2:
     sys.exit("no time is enough?")
 """

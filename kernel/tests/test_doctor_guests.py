@@ -28,9 +28,10 @@ TRIED = """
 import contextlib
 import site
 import keepon_host.doctor
-from keepon_host.doctor.__main__ import main
+import keepon_host.__main__
+from keepon_host.cli import main
 with contextlib.redirect_stdout(sys.stderr):
-    if main(["lo", "--measure"]) != 2 or main(["lo"]) not in (1, 4):
+    if main(["doctor", "lo", "--measure"]) != 2 or main(["doctor", "lo"]) not in (1, 4):
         sys.exit("lo is a card?")
 """
 

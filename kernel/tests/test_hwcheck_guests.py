@@ -26,8 +26,9 @@ NAMES = ("done", "fetch", "written_back", "alone", "deeper_done", "deeper_fetch"
 # Runs the command as far as it goes here.
 TRIED = """
 import keepon_host.hwcheck
-from keepon_host.hwcheck.__main__ import main
-if main(["lo", "--backend", "none"]) != 2:
+import keepon_host.__main__
+from keepon_host.cli import main
+if main(["hwcheck", "lo", "--backend", "none"]) != 2:
     sys.exit("a backend of that name?")
 """
 

@@ -23,8 +23,9 @@ KERNEL = HERE.parent
 # Runs the command as far as it goes here: lo is no keepon link.
 TRIED = """
 import keepon_host.link
-from keepon_host.link.__main__ import main
-if main(["show", "lo"]) != 2:
+import keepon_host.__main__
+from keepon_host.cli import main
+if main(["link", "show", "lo"]) != 2:
     sys.exit("lo is a keepon link?")
 """
 

@@ -23,8 +23,10 @@ HERE = Path(__file__).parent
 MODULES = ("native", "hwsim", "keepon")
 # Runs the command as far as it goes anywhere.
 TRIED = """
-import keepon_host.link.__main__
-from keepon_host.start.__main__ import main
+import keepon_host.__main__
+import keepon_host.link.view
+from keepon_host.cli import main
+from keepon_host.start import command, direct, status
 if main(["start", "--steps", "/dev/null"]) != 2:
     sys.exit("no steps are enough?")
 """

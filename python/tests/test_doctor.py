@@ -526,7 +526,7 @@ def _on_terminal(arguments: list[str], **environment: str) -> str:
 
 @pytest.mark.slow
 def test_colours_and_columns_of_the_real_command() -> None:
-    arguments = [sys.executable, "-S", "-m", "keepon_host.doctor"]
+    arguments = [sys.executable, "-S", "-m", "keepon_host", "doctor"]
     environment = {"PYTHONPATH": str(Path(keepon.__file__).parents[1]), "TERM": "xterm"}
     assert "\x1b[" in _on_terminal(arguments, **environment)
     for plain in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
@@ -548,7 +548,7 @@ def test_this_machine_gives_a_valid_document() -> None:
     names = sorted(path.name for path in Path("/sys/class/net").iterdir() if path.is_dir())
     for arguments in ([], *([name] for name in names)):
         done = subprocess.run(
-            [sys.executable, "-S", "-m", "keepon_host.doctor", "--json", *arguments],
+            [sys.executable, "-S", "-m", "keepon_host", "doctor", "--json", *arguments],
             env={"PYTHONPATH": str(Path(keepon.__file__).parents[1]), "PATH": os.environ["PATH"]},
             capture_output=True, text=True, check=False,
         )  # fmt: skip

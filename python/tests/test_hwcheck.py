@@ -18,8 +18,8 @@ import pytest
 from jsonschema import Draft202012Validator
 from keepon.errors import ConfigError, TraceError
 from keepon.model import document_schemas
+from keepon_host.cli import main
 from keepon_host.hwcheck import command
-from keepon_host.hwcheck.__main__ import main
 from keepon_host.hwcheck.judge import DRIFT_PPM, DRIFT_PPM_MAX, judge
 from keepon_host.hwcheck.peer import SO_RCVBUFFORCE, Listener
 from keepon_host.hwcheck.records import Records, parse
@@ -426,7 +426,7 @@ def test_options_are_checked_first(capsys: pytest.CaptureFixture[str]) -> None:
     for name, peer, what in (("none0", None, "argument NAME"), ("lo", "none0", "option --peer")):
         with pytest.raises(ConfigError, match=f'{what} = "none0": is no interface here.*\\blo\\b'):
             command.check(name, peer, "native", 1230)
-    assert main(["eth0", "--slot-bytes", "9000"]) == 2
+    assert main(["hwcheck", "eth0", "--slot-bytes", "9000"]) == 2
     assert "must be 64 to 1522" in capsys.readouterr().err
 
 

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from keepon.errors import ConfigError, EnvironmentProblemError
+from keepon_host.cli import main
 from keepon_host.link import commands, netlink, options, slots, tables
-from keepon_host.link.__main__ import main
 
 KERNEL = Path(__file__).parents[2] / "kernel"
 PLUGIN = (KERNEL / "plugin" / "link_keepon.c").read_text()
@@ -356,7 +356,7 @@ def test_a_link_is_read_from_its_description() -> None:
 def test_wrong_input_ends_with_2_and_a_sentence(
     line: str, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(line.split()) == 2
+    assert main(["link", *line.split()]) == 2
     printed = capsys.readouterr()
     assert printed.out == ""
     assert said in printed.err
@@ -364,7 +364,7 @@ def test_wrong_input_ends_with_2_and_a_sentence(
 
 
 def test_links_are_listed_as_json(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["show", "--json"]) == 0
+    assert main(["link", "show", "--json"]) == 0
     assert capsys.readouterr().out.startswith("[")
 
 

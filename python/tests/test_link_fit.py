@@ -187,8 +187,8 @@ def test_without_the_rest_of_the_package(tmp_path: Path) -> None:
     path = tmp_path / "gates.cfg"
     path.write_text(PUBLISHED)
     done = subprocess.run(
-        [sys.executable, "-S", "-m", "keepon_host.link", "fit", str(path), "--slot-bytes", "1230",
-         "--rate", "100M"],
+        [sys.executable, "-S", "-m", "keepon_host", "link", "fit", str(path),
+         "--slot-bytes", "1230", "--rate", "100M"],
         env={"PYTHONPATH": str(ROOT / "python/src")}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

@@ -6,9 +6,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from keepon.cli import edge, start_group
+from keepon.cli import edge, planned_start
 from keepon.errors import ConfigError, KeeponError
-from keepon.model import machinefile
+from keepon_host import journal
 from keepon_host.start import steps
 
 FIRST = 'schema = "keepon.machine/1"\niface = "eth1"\n'
@@ -18,7 +18,7 @@ PLAN = '[plan]\nfile = "plan.json"\nscenario = "cell.toml"\nstation = "a"\n'
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(machinefile, "FOLDER", tmp_path)
+    monkeypatch.setattr(journal, "UNITS", tmp_path)
     return tmp_path
 
 
@@ -29,7 +29,7 @@ def test_a_link_without_a_plan_has_its_programs_in_files(folder: Path) -> None:
         + 'options = "slot_bytes 1230 partition 250 class 7 slots 0-240/10"\nptp = "lead"\n'
     )
     (folder / "machine.toml").write_text(text)
-    setup = start_group.boot_setup("machine")
+    setup = planned_start.boot_setup("machine")
     assert (setup.nic, setup.device) == ("eth1", "rt0")
     (link,) = [step for step in setup.steps if isinstance(step, steps.AddKeepon)]
     assert " ".join(link.options) == "slot_bytes 1230 partition 250 class 7 slots 0-240/10"
@@ -79,7 +79,7 @@ def test_what_is_wrong_is_refused_with_file_line_and_key(
 ) -> None:
     (folder / "machine.toml").write_text(text)
     with pytest.raises(KeeponError) as caught:
-        start_group.boot_setup("machine")
+        planned_start.boot_setup("machine")
     said = edge._placed(str(caught.value))
     assert sentence in said and str(folder) in said, said
 
@@ -87,4 +87,4 @@ def test_what_is_wrong_is_refused_with_file_line_and_key(
 @pytest.mark.parametrize("name", ["../eth0", "", "a/b", "a b", ".hidden"])
 def test_a_name_that_leaves_the_folder_is_refused(name: str) -> None:
     with pytest.raises(ConfigError, match="must be the name of a file in"):
-        start_group.boot_file(name)
+        journal.boot_file(name)

@@ -17,7 +17,7 @@ from keepon.model import documents
 KEEPON = [sys.executable, "-m", "keepon"]
 # What is kept in a buffer fails at exit only; a shell may have asked for none.
 BUFFERED = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
-ALONE = [sys.executable, "-m", "keepon_host.link"]
+ALONE = [sys.executable, "-m", "keepon_host", "link"]
 COMMANDS = {
     "table": [*KEEPON, "plan", str(Path(__file__).parents[2] / "examples" / "gptp.toml")],
     "text": [*KEEPON, "--help"],
@@ -137,7 +137,7 @@ def test_all_of_it_is_full_and_the_exit_code_says_so(command: list[str], out: st
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("module", ["keepon plan", "keepon_host.link fit"])
+@pytest.mark.parametrize("module", ["keepon plan", "keepon_host link fit"])
 def test_an_error_that_nobody_can_be_told_keeps_its_exit_code(module: str) -> None:
     command = [sys.executable, "-m", *module.split(), "/no-such-file"]
     assert run(command, "").returncode == run(command, "2>/dev/full").returncode == 2

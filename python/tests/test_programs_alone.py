@@ -20,25 +20,27 @@ NO_JOB = "is no job of keepon run --target host ("
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ("start start", "keepon: argument NIC: is missing; name the card, such as eth0"),
-        ("start start --steps none", "keepon: none: cannot be read (No such file or directory)"),
-        ("start start --steps .", "keepon: .: cannot be read (Is a directory); check the name"),
-        ("start start --steps empty", f"keepon: empty: {NO_STEPS}"),
+        ("start", "keepon: argument NIC: is missing; name the card, such as eth0"),
+        ("start --steps none", "keepon: none: cannot be read (No such file or directory)"),
+        ("start --steps .", "keepon: .: cannot be read (Is a directory); check the name"),
+        ("start --steps empty", f"keepon: empty: {NO_STEPS}"),
         ("testbed none .", "keepon: none: cannot be read (No such file or directory); check"),
         ("testbed empty .", f"keepon: empty: {NO_JOB}Expecting value: line 1 column 1 (char 0))"),
         ("testbed other .", f"keepon: other: {NO_JOB}'int' object is not iterable)"),
         ("doctor none0", 'keepon: argument IFACE = "none0": is no interface here; there are'),
         ("hwcheck lo --slot-bytes 0", "keepon: "),
-        ("link show none0", 'keepon link: there is no device "none0"; ip link lists those there'),
-        ("link add lo rt0 slot_bytes x", 'keepon link: slot_bytes "x" is no number from 0 to'),
+        ("link show none0", 'keepon: there is no device "none0"; ip link lists those there'),
+        ("link add lo rt0 slot_bytes x", 'keepon: slot_bytes "x" is no number from 0 to'),
     ],
 )
 def test_what_is_wrong_is_one_sentence(words: str, sentence: str, tmp_path: Path) -> None:
     (tmp_path / "empty").touch()
     (tmp_path / "other").write_text('{"stations": 3}')
     program, *rest = words.split()
+    module = "keepon_host.testbed" if program == "testbed" else "keepon_host"
+    first = [] if program == "testbed" else [program]
     done = subprocess.run(
-        [sys.executable, "-S", "-m", f"keepon_host.{program}", *rest], cwd=tmp_path,
+        [sys.executable, "-S", "-m", module, *first, *rest], cwd=tmp_path,
         env={"PYTHONPATH": str(ROOT / "python" / "src")}, capture_output=True, text=True,
         check=False,
     )  # fmt: skip

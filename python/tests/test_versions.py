@@ -50,13 +50,13 @@ def test_a_checkout_in_which_nothing_was_built_tells_it_too(tmp_path: Path) -> N
     shutil.copy(PLACE, tmp_path / "kernel/include")
     for name in ("doctor", "hwcheck", "link", "start"):
         done = subprocess.run(
-            ["/usr/bin/python3", "-S", "-m", f"keepon_host.{name}", "--help"],
+            ["/usr/bin/python3", "-S", "-m", "keepon_host", name, "--help"],
             env={"PYTHONPATH": str(tmp_path / "python/src")},
             capture_output=True, text=True, check=False,
         )  # fmt: skip
         assert (done.returncode, done.stderr) == (0, ""), name
     told = subprocess.run(
-        ["/usr/bin/python3", "-S", "-m", "keepon_host.doctor", "--json"],
+        ["/usr/bin/python3", "-S", "-m", "keepon_host", "doctor", "--json"],
         env={"PYTHONPATH": str(tmp_path / "python/src")},
         capture_output=True, text=True, check=False,
     )  # fmt: skip

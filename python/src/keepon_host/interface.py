@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import time
 from collections.abc import Callable
@@ -14,10 +15,20 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from keepon_host.errors import EnvironmentProblemError, one_line
+from keepon_host.errors import ConfigError, EnvironmentProblemError, one_line
 
 ROLLBACK_MAX_S = 3600.0
 LOOK_S = 0.1
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,14}")
+
+
+def check_name(option: str, name: str) -> None:
+    """Raises ConfigError: no device can have that name."""
+    if not _NAME.fullmatch(name):
+        raise ConfigError(
+            f'{option} = "{one_line(name)}": must be a device name of 1 to 15 letters, digits, ".",'
+            ' "_" or "-"; ip link lists those there are'
+        )
 
 
 def run(*words: str) -> str:

@@ -8,6 +8,7 @@ An interface is known by its number and network namespace: it may be renamed mea
 from __future__ import annotations
 
 import json
+import re
 import socket
 import sys
 from collections.abc import Iterator
@@ -19,6 +20,9 @@ from typing import Any
 from keepon_host.errors import ConfigError, EnvironmentProblemError, one_line
 
 FOLDER = Path("/run/keepon")
+UNITS = Path("/etc/keepon")
+"""Has a file for each link that systemd sets up at boot."""
+_UNIT = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,63}")
 JOURNAL_SCHEMA = "keepon.journal/1"
 STARTING, STARTED = "starting", "started"
 SO_NETNS_COOKIE = 71
@@ -183,3 +187,13 @@ def forget(journal: Journal) -> None:
             f"{journal.path}: cannot be removed ({error.strerror}); keepon stop does it as soon as"
             " it can be"
         ) from error
+
+
+def boot_file(name: str) -> Path:
+    """Raises ConfigError: no file of /etc/keepon can have that name."""
+    if not _UNIT.fullmatch(name):
+        raise ConfigError(
+            f'option --boot = "{one_line(name)}": must be the name of a file in {UNITS}, without'
+            ' .toml: letters, digits, ".", "_" or "-"'
+        )
+    return UNITS / f"{name}.toml"

@@ -12,15 +12,7 @@ import typer
 from keepon_host.interrupts import ending_interrupts
 
 from keepon import __version__
-from keepon.cli import (
-    card_group,
-    edge,
-    link_group,
-    machine_group,
-    report_group,
-    run_group,
-    start_group,
-)
+from keepon.cli import edge, machine_commands, nics_group, report_group, run_group
 from keepon.cli.manual import completion
 from keepon.cli.shared import EXIT_CODES
 from keepon.errors import EXIT_INPUT, EXIT_MET
@@ -33,10 +25,8 @@ app = typer.Typer(
 # Without a name: its commands are commands of keepon, in this order.
 app.add_typer(run_group.app)
 app.add_typer(report_group.app)
-app.add_typer(start_group.app)
-app.add_typer(card_group.app)
-app.add_typer(machine_group.app)
-app.add_typer(link_group.app)
+app.add_typer(nics_group.app)
+machine_commands.add_to(app)
 
 
 @app.callback(invoke_without_command=True)

@@ -46,7 +46,7 @@ studies = words("habitat", *registry.STUDIES)
 
 def link_options(context: typer.Context, incomplete: str) -> list[str]:
     """Of `link add` and `link set`: the words of the option before, else options not given yet."""
-    given = [str(word) for word in context.params.get("words") or ()]
+    given = [str(word) for word in context.params.get("options") or ()]
     known = {option.name: option.words for option in options.OPTIONS}
     if given and given[-1] in known and len(given) % 2:
         fitting: Iterable[str] = known[given[-1]]

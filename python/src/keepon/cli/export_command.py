@@ -11,6 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from keepon_host.interface import check_name
+
 from keepon.cli.options import check_apart
 from keepon.errors import ConfigError, one_line, shell_path
 from keepon.export import commands, dot, output, tsnkit, tsnkit_reader, tsntool, yang
@@ -25,7 +27,6 @@ from keepon.planner.verify import problems
 READ = "scenario"
 """The format that reads instead: a scenario from a folder of tsnkit files."""
 # Devices go into scripts unquoted; the kernel allows 15 bytes.
-_DEVICE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,14}")
 
 
 class Format(NamedTuple):
@@ -90,15 +91,6 @@ def checked_plan(path: Path, scenario: Scenario, source: Path) -> Plan:
     return plan
 
 
-def device_name(option: str, name: str) -> str:
-    if not _DEVICE.fullmatch(name):
-        raise ConfigError(
-            f'{option} = "{name}": must be a device name of 1 to 15 letters, digits, ".",'
-            ' "_" or "-"; ip link lists those there are'
-        )
-    return name
-
-
 def run(
     source: Path,
     plan: Path | None,
@@ -130,8 +122,8 @@ def run(
         raise ConfigError(
             f'option --format = "{name}": must be one of {", ".join(FORMATS)}, {READ}'
         )
-    device_name("option --device", device)
-    device_name("option --keepon-device", keepon)
+    check_name("option --device", device)
+    check_name("option --keepon-device", keepon)
     if device == keepon:
         raise ConfigError(
             f'option --keepon-device = "{keepon}": must differ from --device, on which it is made;'

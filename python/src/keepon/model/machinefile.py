@@ -12,7 +12,6 @@ from keepon.errors import ConfigError
 from keepon.model import loading
 from keepon.model.tables import Table
 
-FOLDER = Path("/etc/keepon")
 MACHINE_SCHEMA = "keepon.machine/1"
 EXAMPLE = "docs/start.md"
 RATES_MBPS = (10, 100, 1000, 2500, 5000, 10_000)

@@ -7,11 +7,13 @@ Needs are looked at before the first step. Devices are names.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
-from keepon_host.errors import TraceError
+from keepon_host.errors import ConfigError, TraceError, one_line
 from keepon_host.link.options import ip_words
 
 STEPS_SCHEMA = "keepon.steps/1"
@@ -344,3 +346,23 @@ def of_document(document: dict[str, Any]) -> Setup:
         )  # fmt: skip
     except (KeyError, TypeError, AttributeError) as error:
         raise TraceError(f"no steps of {STEPS_SCHEMA} ({type(error).__name__}: {error})") from error
+
+
+def read(path: Path) -> Setup:
+    """The steps in a file, as keepon start --dry-run --json prints them.
+
+    Raises:
+        ConfigError: it cannot be read, or is no JSON.
+        TraceError: it has no steps.
+    """
+    try:
+        return of_document(json.loads(path.read_text()))
+    except OSError as error:
+        raise ConfigError(
+            f"{path}: cannot be read ({error.strerror}); check the name and the permissions"
+        ) from error
+    except ValueError as error:
+        raise ConfigError(
+            f"{path}: is no file of steps ({one_line(error)}); write one with keepon start"
+            " --dry-run --json"
+        ) from error

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What this installation of Keepon has and lacks: interpreter, Python modules, simulator, tools."""
+"""What this installation of Keepon has and lacks: interpreter, what package keepon needs, tools."""
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import platform
 import shutil
@@ -11,8 +12,7 @@ from collections.abc import Iterator
 
 from keepon_host.doctor.checks import NOTE, OK, PROBLEM, Answer, Check
 from keepon_host.doctor.modules import checkout
-
-from keepon.errors import EnvironmentProblemError, shell_word
+from keepon_host.errors import shell_word
 
 ABOUT = "installation"
 PACKAGE_PREFIX = "/usr/lib/keepon"
@@ -59,13 +59,18 @@ def _modules() -> Answer:
 
 
 def _simulator() -> Answer:
-    from keepon.targets.sim.build import simulator
-
     try:
-        module = simulator()
-    except EnvironmentProblemError as error:
-        return Answer(PROBLEM, str(error), _again())
+        module = importlib.import_module("keepon._sim")
+    except ImportError as error:
+        return Answer(PROBLEM, f"the simulator module cannot be loaded ({error})", _again())
     return Answer(OK, str(module.__file__))
+
+
+def _design() -> Iterator[tuple[str, Answer]]:
+    """What package keepon needs, where it is installed."""
+    if importlib.util.find_spec("keepon"):
+        yield "Python modules", _modules()
+        yield "simulator", _simulator()
 
 
 def _tools() -> Iterator[tuple[str, Answer]]:
@@ -79,8 +84,7 @@ def examine() -> list[Check]:
     """Every check, in the order to read them."""
     answers = [
         ("Python", _python()),
-        ("Python modules", _modules()),
-        ("simulator", _simulator()),
+        *_design(),
         *_tools(),
     ]
     return [

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The commands of keepon_host as commands of this program: their help, completion and pages are
+made of their parsers, and what is typed goes to these.
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+from keepon_host import cli
+from keepon_host.start import driver
+from typer.core import TyperCommand
+
+from keepon.cli import completed, edge, planned_start
+from keepon.errors import EXIT_INPUT
+
+COMPLETED: dict[str, Callable[..., Any]] = {
+    "NIC": completed.interfaces, "NAME": completed.interfaces, "IFACE": completed.interfaces,
+    "LOWER": completed.interfaces, "OPTION": completed.link_options, "--peer": completed.interfaces,
+    "--driver": completed.words(*driver.CHOICES), "--ptp": completed.words(*cli.ROLES),
+    "--backend": completed.words("native", "generic"),
+}  # fmt: skip
+VERBATIM = "\b\n"
+"""Before paragraphs whose lines stay as they are."""
+
+
+class MachineCommand(TyperCommand):
+    """One of them; it parses nothing but for completion."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if ctx.resilient_parsing:
+            return super().parse_args(ctx, args)
+        ctx.args = args
+        return []
+
+    def invoke(self, ctx: Any) -> int:
+        of_link = ctx.parent.info_name == "link"
+        words = [*(["link"] if of_link else []), str(self.name), *ctx.args]
+        verb, chosen, edge.Settings.left = cli.parsed(words, planned_start.given)
+        return cli.finish(verb.run(chosen))
+
+
+def _annotation(action: argparse.Action) -> Any:
+    name = action.option_strings[0] if action.option_strings else str(action.metavar)
+    common: dict[str, Any] = {
+        "help": action.help, "autocompletion": COMPLETED.get(name), "show_default": False,
+    }  # fmt: skip
+    if not action.option_strings:
+        kind: Any = list[str] if action.nargs in ("*", "+") else str
+        return Annotated[kind, typer.Argument(metavar=name, **common)]
+    if action.nargs == 0:
+        return Annotated[bool, typer.Option(*action.option_strings, **common)]
+    metavar = str(action.metavar)
+    return Annotated[str, typer.Option(*action.option_strings, metavar=metavar, **common)]
+
+
+def _signature(parser: argparse.ArgumentParser) -> inspect.Signature:
+    """Parameters as typer reads them off a function."""
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Signature(
+        [
+            inspect.Parameter(
+                action.dest,
+                kind,
+                annotation=_annotation(action),
+                default=inspect.Parameter.empty if action.required else None,
+            )
+            for action in parser._actions
+            if action.dest != "help"
+        ]
+    )
+
+
+def _add(app: typer.Typer, name: str) -> None:
+    parser = cli.VERBS[name](None).parser
+    signature = _signature(parser)
+
+    def typed(**_words: object) -> None:
+        """What it does is in keepon_host."""
+
+    typed.__signature__ = signature  # type: ignore[attr-defined]
+    typed.__annotations__ = {each.name: each.annotation for each in signature.parameters.values()}
+    epilog = parser.epilog and VERBATIM + parser.epilog.replace("\n\n", f"\n\n{VERBATIM}")
+    app.command(
+        name.split()[-1], cls=MachineCommand, epilog=epilog,
+        help=(parser.description or "").replace("\n", " "),
+    )(typed)  # fmt: skip
+
+
+def add_to(app: typer.Typer) -> None:
+    """All of them become commands of `app`."""
+    links = typer.Typer(
+        name="link", rich_markup_mode=None,
+        help="Links of kind keepon on this machine, without iproute2's plugin.",
+    )  # fmt: skip
+
+    @links.callback(invoke_without_command=True)
+    def _list(context: typer.Context) -> None:
+        if context.invoked_subcommand is None:
+            print(context.get_help())
+            raise typer.Exit(EXIT_INPUT)
+
+    for name in cli.VERBS:
+        _add(links if name.startswith("link ") else app, name)
+    app.add_typer(links)

@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`python3 -m keepon_host`: the command `keepon`."""
+
+import sys
+
+from keepon_host.cli import begin
+
+if __name__ == "__main__":
+    sys.exit(begin())

@@ -1,0 +1,482 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The command `keepon`, as far as it is about this machine; its other commands are of package
+keepon, to which it hands them on.
+
+Exit codes: 0 done, or safe; 1 not; 2 wrong input; 3 the machine; 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+from keepon_host import __version__, alone, interrupts
+from keepon_host.errors import (
+    EXIT_ENVIRONMENT,
+    EXIT_INPUT,
+    EXIT_INTERRUPTED,
+    EXIT_MET,
+    EXIT_MISSED,
+    ConfigError,
+    EnvironmentProblemError,
+    KeeponError,
+    one_line,
+)
+
+MESSAGE_MAX = 2_000
+Chosen = argparse.Namespace
+Plans = Callable[[Chosen], tuple[Any, str, str]]
+"""Of a plan, or of a file in /etc/keepon: the steps, which driver, and the unit's name."""
+
+
+class Parser(argparse.ArgumentParser):
+    """One that says in a sentence what is wrong."""
+
+    def __init__(self, verb: str, about: str, epilog: str | None = None) -> None:
+        super().__init__(
+            prog=f"keepon {verb}", description=about, epilog=epilog, allow_abbrev=False,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )  # fmt: skip
+
+    def error(self, message: str) -> NoReturn:
+        raise ConfigError(f"{message}; see {self.prog} --help")
+
+    def flag(self, name: str, about: str) -> None:
+        self.add_argument(name, action="store_true", help=about)
+
+    def given(self, chosen: Chosen) -> list[str]:
+        """What was typed, as messages name it."""
+        typed = [
+            each
+            for each in self._actions
+            if getattr(chosen, each.dest, each.default) not in (each.default, [])
+        ]
+        return [
+            f"option {each.option_strings[0]}"
+            if each.option_strings
+            else f"argument {each.metavar}"
+            for each in typed
+        ]
+
+
+@dataclass(frozen=True)
+class Verb:
+    """A command of the machine.
+
+    Attributes:
+        run: what it does; exit code, or a text for stdout.
+        left: how things are if it is interrupted; {nic} is its argument.
+    """
+
+    parser: Parser
+    run: Callable[[Chosen], int | str]
+    left: str = "nothing was written"
+
+
+def _say(text: str) -> None:
+    print(text, flush=True)  # it is waited for, maybe in a file
+
+
+def _json(document: object) -> str:
+    return json.dumps(document, indent=1, allow_nan=False)
+
+
+def _check_only(parser: Parser, chosen: Chosen, option: str, others: Sequence[str]) -> None:
+    """Raises ConfigError: beside the option one was typed that it has no use for."""
+    for each in parser.given(chosen):
+        if each != option and each not in others:
+            raise ConfigError(f"{each}: has no use with {option}; leave one of the two out")
+
+
+def _start(plans: Plans | None) -> Verb:
+    from keepon_host.start import command, direct, steps
+
+    parser = Parser(
+        "start",
+        "Give a card a keepon link, as OPTIONs or a station of a plan say; the card itself goes on"
+        "\nas it is. All of it is put back if a step fails, or if the card's link or your"
+        "\nconnection is lost.",
+        _link_help(),
+    )
+    parser.add_argument("nic", metavar="NIC", nargs="?", help="The card, such as eth0.")
+    parser.add_argument(
+        "options", metavar="OPTION", nargs="*", help="Options of the link and their values."
+    )
+    for name, metavar, about in (
+        ("--plan", "FILE", "Plan, as keepon plan --out writes it."),
+        ("--station", "NAME", "Of the plan."),
+        ("--scenario", "FILE", "Scenario of the plan; default: NAME.toml of it beside the plan."),
+        ("--steps", "FILE", "Steps of a station, as --dry-run --json prints them."),
+        ("--boot", "NAME", "What /etc/keepon/NAME.toml says (systemd)."),
+    ):
+        parser.add_argument(name, metavar=metavar, help=about)
+    parser.add_argument("--link", metavar="NAME", help="Its name (rt0).")
+    parser.add_argument(
+        "--driver", metavar="NAME", default="auto",
+        help="keepon: Keepon's own; kernel: the one the card has; auto (default): Keepon's where"
+        " it has one.",
+    )  # fmt: skip
+    parser.add_argument(
+        "--ptp", metavar="ROLE", default="none",
+        help="none (default); follow: ptp4l sets the link's clock; lead: it is the network's.",
+    )  # fmt: skip
+    parser.add_argument(
+        "--rollback", metavar="SECONDS", type=float, default=command.ROLLBACK_S,
+        help="For the card's link and your ssh connection to come back (30).",
+    )  # fmt: skip
+    parser.flag("--dry-run", "Show every command, and change nothing.")
+    parser.flag("--json", "With --dry-run: the steps as JSON.")
+
+    def given(chosen: Chosen) -> tuple[steps.Setup, str, str]:
+        if chosen.boot is not None or chosen.plan is not None:
+            assert plans is not None, "handed on"
+            return plans(chosen)
+        if chosen.steps is not None:
+            return steps.read(Path(chosen.steps)), chosen.driver, ""
+        setup = direct.direct(chosen.nic, chosen.nic, chosen.link, 0, chosen.options, chosen.ptp)
+        return setup, chosen.driver, ""
+
+    def run(chosen: Chosen) -> int | str:
+        _check_start(parser, chosen)
+        if plans is None and (chosen.boot is not None or chosen.plan is not None):
+            return hand_on("what a plan or a file in /etc/keepon says")
+        chosen.link = chosen.link or "rt0"
+        setup, wanted, unit = given(chosen)
+        if chosen.json:
+            return _json(steps.to_document(setup))
+        return command.start(setup, wanted, chosen.rollback, chosen.dry_run, _say, unit)
+
+    return Verb(parser, run, "{nic} is as it was")
+
+
+def _check_start(parser: Parser, chosen: Chosen) -> None:
+    """Raises ConfigError: what was typed contradicts itself."""
+    from keepon_host.interface import check_name
+    from keepon_host.start import driver
+
+    if chosen.boot is not None:
+        _check_only(parser, chosen, "option --boot", ())
+        return
+    if chosen.nic is None and chosen.steps is None:
+        raise ConfigError("argument NIC: is missing; name the card, such as eth0")
+    if chosen.json and not chosen.dry_run:
+        raise ConfigError("option --json: is for --dry-run; leave it out, or add --dry-run")
+    for option, name in (("argument NIC", chosen.nic), ("option --link", chosen.link)):
+        if name is not None:
+            check_name(option, name)
+    always = ("argument NIC", "option --driver", "option --rollback", "option --dry-run")
+    if chosen.steps is not None:
+        _check_only(parser, chosen, "option --steps", always)
+        return
+    for option in () if chosen.plan else ("station", "scenario"):
+        if getattr(chosen, option) is not None:
+            raise ConfigError(f"option --{option}: is for --plan; add that, or leave it out")
+    if chosen.plan is not None:
+        planned = ("option --station", "option --scenario", "option --link", "option --json")
+        _check_only(parser, chosen, "option --plan", (*always, *planned))
+    for option, value, words in (
+        ("--driver", chosen.driver, driver.CHOICES), ("--ptp", chosen.ptp, ROLES),
+    ):  # fmt: skip
+        if value not in words:
+            raise ConfigError(
+                f'option {option} = "{one_line(value)}": must be {", ".join(words[:-1])} or'
+                f" {words[-1]}"
+            )
+
+
+ROLES = ("none", "follow", "lead")
+
+
+def _link_help() -> str:
+    from keepon_host.link.options import HELP
+
+    return HELP
+
+
+def _stop(_plans: Plans | None) -> Verb:
+    from keepon_host import journal
+    from keepon_host.start import command
+
+    parser = Parser("stop", "Put back what was there before keepon start, and say what was done.")
+    parser.add_argument("nic", metavar="NIC", nargs="?", help="The card; not needed if only one.")
+    parser.add_argument("--boot", metavar="NAME", help="What /etc/keepon/NAME.toml says (systemd).")
+
+    def run(chosen: Chosen) -> str:
+        if chosen.boot is None:
+            return command.stop(chosen.nic)
+        _check_only(parser, chosen, "option --boot", ())
+        # What runs when a unit has ended in any way: there may be nothing to put back, and its
+        # file may be another one by now, or none.
+        journal.boot_file(chosen.boot)
+        units = [each for each in journal.journals() if each.unit == chosen.boot]
+        return "\n".join(command.stop(each.name or each.nic) for each in units)
+
+    return Verb(parser, run, "not all may be as it was; say keepon stop again")
+
+
+def _status(_plans: Plans | None) -> Verb:
+    from keepon_host.start import status
+
+    parser = Parser(
+        "status", "Show each keepon link: its card, clock, frames, PTP, and what start set up."
+    )
+    parser.add_argument("nic", metavar="NIC", nargs="?", help="The card; default: all.")
+    parser.flag("--json", "Print the result as JSON.")
+
+    def run(chosen: Chosen) -> str:
+        return _json(status.document(chosen.nic)) if chosen.json else status.text(chosen.nic)
+
+    return Verb(parser, run)
+
+
+def _bound(verb: str, about: str) -> Verb:
+    from keepon_host import bind
+
+    parser = Parser(verb, about)
+    parser.add_argument("nic", metavar="NIC", help="Interface of the card, such as eth0.")
+    parser.add_argument(
+        "--rollback", metavar="SECONDS", type=float, default=bind.BACK_S,
+        help="For the link and your ssh connection to come back (30).",
+    )  # fmt: skip
+    return Verb(
+        parser, lambda chosen: getattr(bind, verb)(chosen.nic, chosen.rollback),
+        "the card is as it was",
+    )  # fmt: skip
+
+
+def _hwcheck(_plans: Plans | None) -> Verb:
+    from keepon_host import document as documents
+    from keepon_host.hwcheck import command
+
+    parser = Parser(
+        "hwcheck",
+        "Measure what a card does beside what its driver says; exit 1 if it is not shown to be"
+        "\nsafe to use.",
+    )
+    parser.add_argument("nic", metavar="NAME", help="Interface of the card, such as eth0.")
+    parser.add_argument("--peer", metavar="NAME", help="Interface at the other end of the cable.")
+    parser.add_argument(
+        "--backend", metavar="KIND", default="native",
+        help="native (default): a lent ring; generic: any driver.",
+    )  # fmt: skip
+    parser.add_argument(
+        "--slot-bytes", metavar="BYTES", type=int, default=command.SLOT_BYTES,
+        help="Length of slots, 64 to 1522 (1230).",
+    )  # fmt: skip
+    parser.add_argument("--out", metavar="FILE", type=Path, help="Write the document there.")
+    parser.flag("--json", "Print the result as JSON.")
+
+    def run(chosen: Chosen) -> int:
+        documents.check_replaces("--out", chosen.out, "hwcheck")
+        found = command.check(chosen.nic, chosen.peer, chosen.backend, chosen.slot_bytes)
+        if chosen.out is not None:
+            documents.write(chosen.out, found)
+        print(_json(found) if chosen.json else command.table(found))
+        return EXIT_MET if found["safe"] else EXIT_MISSED
+
+    return Verb(parser, run)
+
+
+def _doctor(_plans: Plans | None) -> Verb:
+    from keepon_host.doctor import command, installation
+    from keepon_host.doctor.checks import EXIT_CODES, worst
+
+    parser = Parser(
+        "doctor",
+        "Say what this machine and its network cards have and lack for Keepon, each with the"
+        "\ncommand that mends it; without IFACE one line for each card.",
+        command.EXIT_HELP,
+    )
+    parser.add_argument(
+        "nic", metavar="IFACE", nargs="?", help="A card, such as eth0, to be asked in full."
+    )
+    parser.flag("--measure", "Measure the card, by hwcheck; it is busy meanwhile.")
+    parser.add_argument("--peer", metavar="NAME", help="Interface at the other end of the cable.")
+    parser.flag("--json", "Print the result as JSON.")
+
+    def run(chosen: Chosen) -> int:
+        found = command.examine(chosen.nic, chosen.measure, chosen.peer)
+        if chosen.nic is None:
+            found = installation.examine() + found
+        out = sys.stdout
+        print(
+            _json(command.document(found, chosen.nic))
+            if chosen.json
+            else command.table(found, command.width(out), command.coloured(out))
+        )
+        return EXIT_CODES[worst(found)]
+
+    return Verb(parser, run)
+
+
+def _link_verb(verb: str) -> Verb:
+    from keepon_host.link import commands, fit, view
+
+    about, arguments = LINK[verb]
+    takes_options = "OPTION" in arguments
+    parser = Parser(f"link {verb}", about, _link_help() if takes_options else None)
+    for name, help_text in (
+        ("LOWER", "Device below."), ("NAME", "Name of the link."),
+        ("FILE", 'Gate list: lines "sgs NS GATES", or words of tc taprio.'),
+    ):  # fmt: skip
+        if name in arguments:
+            nargs = "?" if verb == "show" else None
+            parser.add_argument(name.lower(), metavar=name, nargs=nargs, help=help_text)
+    if takes_options:
+        parser.add_argument(
+            "options", metavar="OPTION", nargs="*",
+            help="Options and their values.",
+        )  # fmt: skip
+    if verb == "fit":
+        parser.add_argument("--rate", metavar="RATE", default="1G", help="Of the link, as 100M.")
+        parser.add_argument("--slot-bytes", metavar="BYTES", type=int, help="No other slots.")
+    if verb == "watch":
+        parser.add_argument(
+            "--interval", metavar="SECONDS", type=float, default=1.0, help="Between readings (1)."
+        )
+        parser.add_argument("--count", metavar="N", type=int, help="Readings; default: until ^C.")
+        parser.add_argument(
+            "--textfile", metavar="FILE", type=Path,
+            help="Write each reading there for node_exporter (*.prom).",
+        )  # fmt: skip
+    parser.flag("--json", "Print the result as JSON.")
+
+    def run(chosen: Chosen) -> str:
+        if verb == "add":
+            return commands.add(chosen.lower, chosen.name, chosen.options, chosen.json)
+        if verb == "set":
+            return commands.change(chosen.name, chosen.options, chosen.json)
+        if verb == "show":
+            return commands.show(chosen.name, chosen.json)
+        if verb == "del":
+            return commands.delete(chosen.name, chosen.json)
+        if verb == "fit":
+            return fit.run(Path(chosen.file), chosen.rate, chosen.slot_bytes, chosen.json)
+        view.watch_link(chosen.name, chosen.interval, chosen.count, chosen.json, chosen.textfile)
+        return ""
+
+    return Verb(parser, run)
+
+
+LINK = {
+    "add": ("Put a keepon link NAME on the device LOWER.", ("LOWER", "NAME", "OPTION")),
+    "set": ("Change options of a link, also while it is up.", ("NAME", "OPTION")),
+    "show": ("Options of a link, as they can be given back; without a name, of all.", ("NAME",)),
+    "del": ("Delete a link.", ("NAME",)),
+    "watch": ("Show what a link does: frames by how they end, clock, slots.", ("NAME",)),
+    "fit": ("Slots that carry out a gate list, and what is lost by them.", ("FILE",)),
+}
+VERBS: dict[str, Callable[[Plans | None], Verb]] = {
+    "start": _start, "stop": _stop, "status": _status,
+    "bind": lambda _: _bound(
+        "bind",
+        "Give a network card to Keepon's driver, until keepon unbind or a reboot; back at once if"
+        "\nthe link is lost.",
+    ),
+    "unbind": lambda _: _bound("unbind", "Give a card back to the kernel's own driver."),
+    "hwcheck": _hwcheck, "doctor": _doctor,
+    **{f"link {verb}": lambda _, verb=verb: _link_verb(verb) for verb in LINK},  # type: ignore[misc]
+}  # fmt: skip
+
+
+def verb_of(words: Sequence[str]) -> str | None:
+    """Which verb this is; "link" for one that has none behind it, None for other commands."""
+    if words[:1] == ["link"]:
+        return " ".join(words[:2]) if words[1:] and words[1] in LINK else "link"
+    return words[0] if words and words[0] in VERBS else None
+
+
+def _list_link(words: Sequence[str]) -> int:
+    """What `keepon link` can do."""
+    if words and words[0] != "--help":
+        raise ConfigError(f'no such command "{one_line(words[0])}"; see keepon link --help')
+    print("usage: keepon link COMMAND ...\n\nLinks of kind keepon, without iproute2's plugin.\n")
+    for verb, (about, _) in LINK.items():
+        print(f"  {verb:6} {about}")
+    return EXIT_MET if words else EXIT_INPUT
+
+
+def hand_on(what: str) -> int:
+    """Package keepon does it, which reads the command line itself.
+
+    Raises:
+        EnvironmentProblemError: it is not installed.
+    """
+    try:
+        design = importlib.import_module("keepon.cli.start")
+    except ModuleNotFoundError as error:
+        raise EnvironmentProblemError(
+            f"{what} is for package keepon, which is not installed here ({error.name} is missing);"
+            " install it, or do that on another machine"
+        ) from error
+    code: int = design.main()
+    return code
+
+
+def parsed(words: Sequence[str], plans: Plans | None = None) -> tuple[Verb, Chosen, str]:
+    """A verb of VERBS, what was typed behind it, and how things are if it is interrupted.
+
+    Args:
+        plans: what reads plans, if package keepon calls.
+
+    Raises:
+        ConfigError: the words are wrong.
+        SystemExit: help was printed.
+    """
+    name = verb_of(words)
+    assert name in VERBS, "no command of another package"
+    verb = VERBS[name](plans)
+    chosen = verb.parser.parse_intermixed_args(list(words)[len(name.split()) :])
+    return verb, chosen, verb.left.format(nic=getattr(chosen, "nic", None) or "the card")
+
+
+def finish(done: int | str) -> int:
+    """Print what a verb answers; exit code."""
+    if isinstance(done, int):
+        return done
+    if done:
+        print(done, flush=True)
+    return EXIT_MET
+
+
+def main(words: Sequence[str]) -> int:
+    """A command about this machine; its exit code."""
+    left = "nothing was written"
+    try:
+        with interrupts.ending_interrupts():
+            if verb_of(words) == "link":
+                return _list_link(words[1:])
+            verb, chosen, left = parsed(words)
+            return finish(verb.run(chosen))
+    except KeeponError as error:
+        alone.say(f"keepon: {one_line(error, MESSAGE_MAX)}")
+        return error.exit_code
+    except KeyboardInterrupt:
+        alone.say(f"keepon: interrupted; {left}")
+        return EXIT_INTERRUPTED
+    except SystemExit as end:  # argparse has printed its help
+        return int(end.code or 0)
+
+
+def _begin(words: Sequence[str]) -> int:
+    if words == ["--version"]:
+        print(f"keepon {__version__}")
+        return EXIT_MET
+    if verb_of(words) is not None:
+        return main(words)
+    try:
+        return hand_on(f'command "{one_line(words[0])}"' if words else "to design networks")
+    except KeeponError as error:
+        alone.say(f"keepon: {error}; here are: {', '.join(VERBS)}")
+        return EXIT_ENVIRONMENT
+
+
+def begin() -> int:
+    """The program `keepon`."""
+    return alone.run(_begin)
