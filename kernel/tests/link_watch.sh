@@ -66,5 +66,5 @@ sleep 1
 ip link del rt0
 wait $watcher
 is $? 3 "the link goes: exit code"
-like "$(tail -n 1 /tmp/gone)" "keepon link: rt0: the link has gone" "the link goes: sentence"
+like "$(tail -n 1 /tmp/gone)" "keepon: rt0: the link has gone" "the link goes: sentence"
 done_testing
