@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """House rules without a compiler: licences named, no registry host or machine path, nothing
-unfinished or swallowed.
+unfinished or swallowed, pages of a readable size, links that lead somewhere, words of the field.
 
 Looks at every file git knows or would add. The patterns are put together from parts so that this
 file passes.
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import Counter
 from pathlib import Path
 
 from common import ROOT, run_quiet
@@ -61,6 +62,22 @@ IN_CODE = {
     ),
 }  # fmt: skip
 
+LINE_MAX, CELL_MAX, PAGE_LINES_MAX = 160, 200, 300
+"""Of pages; a row of a table is one line, so its cells count."""
+GENERATED = {"docs/scenario.md"}
+DIALECT = pattern(
+    (r"(?<![A-Za-z])(t", "old|who", "ever|some", "body|un", "hurried|hur", r"ry)(?![A-Za-z])"),
+    ("nobody ", "but"), (r"\w_ins", r"tead(?![A-Za-z])"), (r"(?<![A-Za-z])ins", r"tead_\w"),
+)  # fmt: skip
+"""Words that hide who does what to whom: name the subject, and say it in the field's words."""
+DIALECT_STEMS = pattern(("t", "old|a", "part|be", "side|ins", "tead"))
+"""No names of modules; as adverbs they are English."""
+DIALECT_LEFT = {
+    "bench": 2, "core": 128, "kernel": 170, "nicmodel": 6, "python": 866, "sim": 55, "tests": 59,
+    "tools": 6,
+}  # fmt: skip
+"""By folder, in sources: lower it with every word that goes, and never raise it."""
+
 
 def project_files() -> list[Path]:
     done = run_quiet(
@@ -99,9 +116,78 @@ def check(path: Path) -> list[str]:
     return problems
 
 
+def is_page(name: str) -> bool:
+    """Whether a person writes and reads it."""
+    return name.endswith(".md") and ("/" not in name or name.startswith("docs/"))
+
+
+def check_page(name: str, lines: list[str]) -> list[str]:
+    """Of lengths and words; of the changelog the words of what is not released yet."""
+    problems = []
+    if name == "CHANGELOG.md":
+        lines = "\n".join(lines).partition("\n## [0")[0].split("\n")
+    elif len(lines) > PAGE_LINES_MAX:
+        problems.append(f"{name}: {len(lines)} lines; split it (limit {PAGE_LINES_MAX})")
+    for number, line in enumerate(lines, 1):
+        here = f"{name}:{number}"
+        if word := DIALECT.search(line):
+            problems.append(f"{here}: '{word[0]}': name who does it, in words of the field")
+        if name == "CHANGELOG.md":
+            continue
+        if line.startswith("|"):
+            longest = max(len(cell.strip()) for cell in line.strip("|").split(" | "))
+            if longest > CELL_MAX:
+                problems.append(f"{here}: a cell of {longest} characters (limit {CELL_MAX})")
+        elif len(line) > LINE_MAX:
+            problems.append(f"{here}: {len(line)} characters (limit {LINE_MAX})")
+    return problems
+
+
+def anchors(path: Path) -> set[str]:
+    """As GitHub makes them of headings."""
+    text = re.sub(r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.M | re.S)
+    return {
+        re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+        for heading in re.findall(r"^#+ (.+)$", text, re.M)
+    }
+
+
+def check_links(path: Path) -> list[str]:
+    problems = []
+    for link in re.findall(r"\]\(([^)\s:]+)\)", path.read_text(encoding="utf-8")):
+        name, _, anchor = link.partition("#")
+        target = path.parent / name if name else path
+        if not target.exists() or (anchor and anchor not in anchors(target)):
+            problems.append(f"{path.relative_to(ROOT)}: the link {link} leads nowhere")
+    return problems
+
+
+def check_dialect(files: list[Path]) -> list[str]:
+    """Of sources: as many words in each folder as DIALECT_LEFT says."""
+    left: Counter[str] = Counter()
+    for path in files:
+        if path.suffix in CODE_SUFFIXES | {".sh"}:
+            folder = path.relative_to(ROOT).parts[0]
+            left[folder] += len(DIALECT.findall(path.read_text(encoding="utf-8")))
+            left[folder] += any(DIALECT_STEMS.fullmatch(part) for part in path.stem.split("_"))
+    return [
+        f"{folder}/: {left[folder]} words of the dialect, DIALECT_LEFT says"
+        f" {DIALECT_LEFT.get(folder, 0)}: write other words, or lower the number"
+        for folder in sorted(left | DIALECT_LEFT)
+        if left[folder] != DIALECT_LEFT.get(folder, 0)
+    ]
+
+
 def main() -> int:
     files = project_files()
     problems = [problem for path in files for problem in check(path)]
+    problems += check_dialect(files)
+    for path in files:
+        name = path.relative_to(ROOT).as_posix()
+        if is_page(name):
+            problems += check_links(path)
+            if name not in GENERATED:
+                problems += check_page(name, path.read_text(encoding="utf-8").splitlines())
     print("\n".join(problems) or f"{len(files)} files")
     return 1 if problems or not files else 0
 

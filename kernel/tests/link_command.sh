@@ -81,7 +81,7 @@ is "$(ip link show type keepon)" "" "it is gone"
 scattered=$(awk 'BEGIN { for (i = 0; i < 5000; i = i + 1 + i % 7) printf "%s%d", i ? "," : "", i }')
 said=$(keepon_link add sim0 rt0 mode paper 2>&1 >/tmp/said)
 is "$?$(cat /tmp/said)" 0 "paper mode"
-like "$said" "^keepon link: add rt0: sim0 sends frames of 1518 bytes, class 0 carries 1230; give class 0 more slots in a row" \
+like "$said" "^keepon: add rt0: sim0 sends frames of 1518 bytes, class 0 carries 1230; give class 0 more slots in a row" \
 	"with what the kernel warns of"
 keepon_link del rt0
 run "5000 slots" keepon_link add sim0 rt0 partition 5000 class 5 slots "$scattered" class 0 slots rest

@@ -19,7 +19,7 @@ carry_out() {
 	*) bash -c "$1" </dev/null ;;
 	esac
 }
-# left_out ID: by name; the reasons are in docs/kernel.md
+# left_out ID: by name; the reasons are in docs/kernel-measured.md
 left_out() {
 	case $1,$(uname -r) in
 	0a85,*) ;;     # wants a device of one queue

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The driver that docs/nics.md shows builds, without a warning, and is as small as it says, as ours
-are.
+"""The driver that docs/write-a-driver.md shows builds, without a warning, and is as small as it
+says, as ours are.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ RING_LINES_MAX = 100  # of what lending a ring takes beyond an ordinary driver
 
 def shown() -> list[str]:
     """The ordinary card, its lent ring, its bus."""
-    text = (ROOT / "docs" / "nics.md").read_text()
+    text = (ROOT / "docs" / "write-a-driver.md").read_text()
     return re.findall(r"^```c\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
 
 

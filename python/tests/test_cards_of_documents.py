@@ -35,7 +35,8 @@ def seen(path: Path) -> dict[str, set[bool]]:
 def test_both_pages_say_the_same_of_what_was_seen() -> None:
     short, whole = seen(ROOT / "README.md"), seen(ROOT / "docs" / "nics.md")
     assert {"82576", "I210", "`cdns,zynqmp-gem`", "`xlnx,zynqmp-gem`"} <= set(short)
-    assert {name: whole.get(name) for name in short} == short
+    # A card without a driver of ours is in no table of drivers, and was seen nowhere.
+    assert {name: whole.get(name, {False}) for name in short} == short
     assert [name for name, was in whole.items() if True in was and name not in short] == [
         "82540", "82545", "`brcm,bcm2711-genet-v5`",
     ]  # fmt: skip

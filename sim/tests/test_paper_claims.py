@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the KeepON paper states about sending, each with the case in which it does not hold.
 
-Ids such as A29 are rows of docs/requirements.toml. What is not about the paper is in the other
+Ids such as A29 are rows of tests/requirements.toml. What is not about the paper is in the other
 files.
 """
 
