@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the two halves of the ring NIC share: its state, and the history of the wire as runs of
+ * What the files of the ring NIC share: its state, and the history of the wire as runs of
  * equal slots.
  */
 #ifndef NICMODEL_RING_NIC_PRIVATE_H
@@ -223,10 +223,6 @@ uint32_t ring_nic_first_stale(const struct ring_nic *nic, uint32_t idx);
 /** ring_nic_data_sum() - any change of a byte changes it */
 uint64_t ring_nic_data_sum(const uint8_t *data, uint32_t bytes);
 
-/** ring_nic_describe() - a length out of range becomes the nearest within; a seal is gone */
-void ring_nic_describe(struct ring_nic *nic, uint32_t idx, uint32_t frame_bytes,
-		       enum ring_nic_kind kind);
-
 /** ring_nic_latch_part() - slot fetch_seq is a fragment or ends a frame; @late: after a gap */
 void ring_nic_latch_part(struct ring_nic *nic, uint64_t latch_ps, uint64_t start_ps, bool late);
 
@@ -235,6 +231,9 @@ uint64_t ring_nic_history_slots(const struct ring_nic_params *params);
 
 /** ring_nic_push() - @slots were latched, from fetch_seq on; their seq and sent_ps are set here */
 void ring_nic_push(struct ring_nic *nic, const struct ring_nic_run *slots);
+
+/** ring_nic_latched_at() - slots latched until @at_ps */
+uint64_t ring_nic_latched_at(const struct ring_nic *nic, uint64_t at_ps);
 
 /** ring_nic_room() - when slot fetch_seq finds room; end_ps 0 if it always had */
 struct ring_nic_room ring_nic_room(const struct ring_nic *nic);

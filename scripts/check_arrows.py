@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Include arrows: {core, nicmodel} <- {kernel, sim}; clock and ring of the core do not know each
-other; a room of the core knows those on lower floors.
+"""Arrows between folders and inside them: {core, nicmodel} <- {kernel, sim}; clock and ring of the
+core do not know each other; a room of a C folder knows those on lower floors.
 
 Every #include of a project header is resolved to a file; each folder has a list of zones it may
-include. The system headers of the freestanding folders are listed too. Prints one line for each
-arrow that points the wrong way.
+include. The system headers of the freestanding folders are listed too. Inside a folder, where one
+header often serves many files, names count: a C file may use functions and objects of files on
+lower floors. Prints one line for each arrow that points the wrong way.
 """
 
 from __future__ import annotations
@@ -79,24 +80,91 @@ RULES: dict[str, tuple[set[str], set[str] | None]] = {
         None,
     ),
 }
-# Rooms of core/src by floor, the lowest first; a room is NAME.c and kpn_NAME.h. Its files may
-# include the headers of lower floors and their own: so no file knows one that knows it.
-FLOORS = (
-    "caps credit frame inline math partition prebuffer runs span stats wire",
-    "check clock_law defaults gcl guard observe pacer_state ring",
-    "clock config_polls config_span head rx search",
-    "align config doubt index report",
-    "place",
-    "post promises target",
-    "complete recall",
-    "fallback stop",
-    "waiting",
-    "insert",
-    "replan switch",
-    "pacer_clock reading",
-    "dual pacer",
+# The rooms of each C folder by floor, the lowest first; a room is NAME.c, and in core/src also
+# kpn_NAME.h. A file uses rooms of lower floors and its own: so no file knows one that knows it.
+FLOORS: dict[str, tuple[str, ...]] = {
+    "core/src": (
+        "caps credit frame inline math partition prebuffer runs span stats wire",
+        "check clock_law defaults gcl guard observe pacer_state ring",
+        "clock config_polls config_span head rx search",
+        "align config doubt index report",
+        "place",
+        "post promises target",
+        "complete recall",
+        "fallback stop",
+        "waiting",
+        "insert",
+        "replan switch",
+        "pacer_clock reading",
+        "dual pacer",
+    ),
+    "nicmodel": (
+        "ring_nic_history",
+        "ring_nic_fragments ring_nic_setup",
+        "ring_nic",
+        "ring_nic_index ring_nic_store",
+    ),
+    "kernel/keepon": (
+        "bridge debug mtu partitions say share",
+        "credit lower stamp table",
+        "attributes card dual",
+        "clock ethtool setup",
+        "gates receive",
+        "queue",
+        "schedule",
+        "outcome phc",
+        "poll xmit",
+        "engine",
+        "owner taprio",
+        "qdisc",
+        "dev",
+        "link",
+        "events",
+        "main",
+    ),
+    "kernel/hwsim": (
+        "arguments capture_queue clock frame ring_caps",
+        "nic_options phc port",
+        "mac ring",
+        "flow record rx_ring transmit",
+        "capture link ring_ops",
+        "fault rx_native stats wire",
+        "bridge ethtool native",
+        "nic",
+        "control",
+        "main",
+    ),
+    "kernel/generic": ("frames limits pace", "pump ring", "measure", "main"),
+    "kernel/guard": ("options queue", "main"),
+    "kernel/hwcheck": ("run", "main"),
+    "kernel/nics/common": ("buffers counters device", "frames", "lend"),
+    "kernel/nics/gem": ("ethtool hardware", "phy receive transmit", "netdev", "native", "main"),
+    "kernel/nics/genet": (
+        "ethtool hardware",
+        "phy receive transmit",
+        "netdev rx_native",
+        "native",
+        "main",
+    ),
+    "kernel/nics/intel": (
+        "phy transmit",
+        "ethtool hardware",
+        "receive",
+        "netdev",
+        "native",
+        "main",
+    ),
+}
+RULE = "rooms know lower floors only (FLOORS in scripts/check_arrows.py)"
+NOISE = re.compile(r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"", re.DOTALL)
+WORD = re.compile(r"[A-Za-z_]\w*")
+# Functions and objects that other files can name, and inline functions with their bodies.
+DEFINED = re.compile(
+    r"^(?!static\b|extern\b|typedef\b|#)[A-Za-z_][\w \t*]*[ \t*]((?!__)\w+)"
+    r"(?:\([^;{}]*\)[^;{}()]*\{|(?:\[[^\]\n]*\])*[\w \t]*[=;])",
+    re.MULTILINE,
 )
-ROOM_FLOORS = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms.split()}
+INLINE = re.compile(r"^static [\w \t*\n]*?\b(\w+)\([^;{}]*\)\s*\{.*?^\}", re.MULTILINE | re.DOTALL)
 # Rooms of the core that must not reach each other, not even through a third header.
 STRANGERS = (("clock", "ring"), ("ring", "clock"))
 
@@ -114,9 +182,9 @@ def resolve(source: Path, name: str, quoted: bool) -> str | None:
     """Path of an included project file relative to the top, None for a system header."""
     folders = [source.parent] if quoted else []
     for folder in [*folders, *(ROOT / root for root in INCLUDE_ROOTS)]:
-        candidate = (folder / name).resolve()
-        if candidate.is_file() and candidate.is_relative_to(ROOT):
-            return candidate.relative_to(ROOT).as_posix()
+        candidate = folder / name
+        if candidate.is_file() and candidate.resolve().is_relative_to(ROOT):
+            return candidate.resolve().relative_to(ROOT).as_posix()
     return None
 
 
@@ -148,23 +216,75 @@ def room_of(path: str) -> str:
     return Path(path).stem.removeprefix("kpn_")
 
 
-def check_floors(source: Path) -> list[str]:
+def floors_of(folder: str) -> dict[str, int]:
+    return {room: floor for floor, rooms in enumerate(FLOORS[folder]) for room in rooms.split()}
+
+
+def check_includes(source: Path) -> list[str]:
     """What a file of core/src includes of rooms that are not on a lower floor."""
     path = source.relative_to(ROOT).as_posix()
     room = room_of(path)
-    floor = ROOM_FLOORS.get(room)
-    if floor is None:
-        return [f"{path}: room {room} is on no floor; add it to FLOORS in scripts/check_arrows.py"]
+    floors = floors_of("core/src")
     problems = []
     for _, target, _ in includes(source):
         if not target or not within(target, "core/src") or room_of(target) == room:
             continue
-        other = ROOM_FLOORS.get(room_of(target))
-        if other is not None and other >= floor:
+        other = floors.get(room_of(target))
+        if room in floors and other is not None and other >= floors[room]:
             problems.append(
-                f"{path}: room {room}, on floor {floor}, must not include {target}, on floor"
-                f" {other}: rooms know lower floors only (FLOORS in scripts/check_arrows.py)"
+                f"{path}: room {room}, on floor {floors[room]}, must not include {target}, on floor"
+                f" {other}: {RULE}"
             )
+    return problems
+
+
+def used_names(text: str, inline: dict[str, set[str]]) -> set[str]:
+    """Every word of a file; with that of an inline function come the words of its body."""
+    used: set[str] = set()
+    found = set(WORD.findall(text))
+    while found:
+        used |= found
+        found = set().union(*(inline[name] for name in found if name in inline)) - used
+    return used
+
+
+def check_folder(folder: str) -> list[str]:
+    """Rooms on no floor, rooms that are gone, and what files use of rooms not on a lower floor."""
+    files = {
+        path: NOISE.sub('""', path.read_text(encoding="utf-8"))
+        for path in sorted((ROOT / folder).glob("*.[ch]"))
+    }
+    floors = floors_of(folder)
+    sources = {path: text for path, text in files.items() if path.suffix == ".c"}
+    rooms = files if folder == "core/src" else sources  # elsewhere a header may serve many rooms
+    problems = [
+        f"{folder}: there is no room {room}, which FLOORS in scripts/check_arrows.py lists"
+        for room in sorted(set(floors) - {room_of(path.name) for path in rooms})
+    ]
+    problems += [
+        f"{folder}/{path.name}: room {room_of(path.name)} is on no floor; add it to FLOORS in"
+        " scripts/check_arrows.py"
+        for path in rooms
+        if room_of(path.name) not in floors
+    ]
+    homes = {
+        name: room_of(path.name) for path, text in sources.items() for name in DEFINED.findall(text)
+    }
+    inline = {
+        function[1]: set(WORD.findall(function[0]))
+        for path, text in files.items()
+        if path.suffix == ".h"
+        for function in INLINE.finditer(text)
+    }
+    for path, text in sources.items():
+        room = room_of(path.name)
+        for name in sorted(used_names(text, inline) & homes.keys()):
+            home = homes[name]
+            if home != room and floors.get(home, -1) >= floors.get(room, len(floors)):
+                problems.append(
+                    f"{folder}/{path.name}: room {room}, on floor {floors[room]}, must not use"
+                    f" {name} of room {home}, on floor {floors[home]}: {RULE}"
+                )
     return problems
 
 
@@ -193,16 +313,15 @@ def main() -> int:
         if path.suffix in SUFFIXES
     ]
     problems = [problem for source in sources for problem in check_file(source)]
-    in_core = [source for source in sources if source.is_relative_to(ROOT / "core/src")]
-    problems += [problem for source in in_core for problem in check_floors(source)]
-    for room in sorted(set(ROOM_FLOORS) - {room_of(source.name) for source in in_core}):
-        problems.append(
-            f"core/src: there is no room {room}, which FLOORS in scripts/check_arrows.py lists"
-        )
+    for source in sources:
+        if source.is_relative_to(ROOT / "core/src"):
+            problems += check_includes(source)
+    for folder in FLOORS:
+        problems += check_folder(folder)
     for room, stranger in STRANGERS:
         if f"core/include/keepon/{stranger}.h" in reached(room):
             problems.append(f"core room {room} reaches {stranger}.h; they must not know each other")
-    print("\n".join(problems) or f"{len(sources)} files, every include points the right way")
+    print("\n".join(problems) or f"{len(sources)} files, every arrow points the right way")
     return 1 if problems or not sources else 0
 
 

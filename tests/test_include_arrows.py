@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""scripts/check_arrows.py on a copy of the core: an include of core/src that does not go down to a
-lower floor is refused.
+"""scripts/check_arrows.py on a copy of the C folders: an include of core/src, and a call inside any
+folder, that does not go down to a lower floor is refused.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ ROOT = Path(__file__).resolve().parents[1]
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """The core, and the check, which looks at the tree it is in."""
-    shutil.copytree(ROOT / "core", tmp_path / "core")
+    """The C folders with floors, and the check, which looks at the tree it is in."""
+    for folder in ("core", "kernel", "nicmodel"):
+        shutil.copytree(ROOT / folder, tmp_path / folder)
     (tmp_path / "scripts").mkdir()
     for name in ("check_arrows.py", "common.py"):
         shutil.copy(ROOT / "scripts" / name, tmp_path / "scripts")
@@ -32,7 +33,7 @@ def check(tree: Path) -> tuple[int, list[str]]:
     return done.returncode, done.stdout.splitlines()
 
 
-def test_the_core_as_it_is(copy: Path) -> None:
+def test_the_tree_as_it_is(copy: Path) -> None:
     assert check(copy)[0] == 0
 
 
@@ -71,3 +72,39 @@ def test_a_room_that_is_gone(copy: Path) -> None:
     assert problems == [
         "core/src: there is no room dual, which FLOORS in scripts/check_arrows.py lists"
     ]
+
+
+@pytest.mark.parametrize(
+    ("file", "body", "name", "home"),
+    [
+        ("kernel/hwsim/ring.c", "hwsim_link_refresh(0);", "hwsim_link_refresh", "link"),
+        # an address
+        ("kernel/keepon/engine.c", "return &keepon_link_ops;", "keepon_link_ops", "link"),
+        # to a room on the same floor, by way of an inline function
+        (
+            "kernel/keepon/bridge.c",
+            "keepon_share_locked(0, 0, 0);",
+            "keepon_share_find_locked",
+            "share",
+        ),
+        ("kernel/generic/frames.c", "generic_pump_end(0);", "generic_pump_end", "pump"),
+        ("nicmodel/ring_nic_history.c", "ring_nic_advance(0, 0);", "ring_nic_advance", "ring_nic"),
+        ("core/src/search.c", "kpn_insert_due(0, 0);", "kpn_insert_due", "insert"),
+    ],
+)
+def test_a_call_that_does_not_go_down(
+    copy: Path, file: str, body: str, name: str, home: str
+) -> None:
+    source = copy / file
+    source.write_text(f"{source.read_text()}\nstatic void *wrong(void)\n{{\n\t{body}\n}}\n")
+    code, problems = check(copy)
+    assert code == 1
+    assert len(problems) == 1
+    assert problems[0].startswith(f"{file}: room {source.stem}, on floor")
+    assert f"must not use {name} of room {home}, on floor" in problems[0]
+
+
+def test_a_name_in_a_comment_or_a_message_is_no_call(copy: Path) -> None:
+    source = copy / "kernel" / "hwsim" / "ring.c"
+    source.write_text(f'{source.read_text()}\n/* nic.c: hwsim_nic_create(), "hwsim_link" */\n')
+    assert check(copy)[0] == 0

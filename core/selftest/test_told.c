@@ -149,7 +149,7 @@ static void test_slots_that_are_given_to_another_class(struct kpn_selftest *t)
 			nic.index_lie = 0;
 		}
 		KPN_EXPECT_EQ(t, kpn_pacer_set_partition(nic.pacer, &next, 0), 0);
-		from = nic.pacer->switch_seq + state().base;
+		from = nic.pacer->frames.switch_seq + state().base;
 		exact_nic_go(&nic, how / 3 * 200000);
 		exact_nic_run(&nic, 4 * MS);
 		for (i = 0; i < FRAMES; i++) {

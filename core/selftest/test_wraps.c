@@ -43,10 +43,10 @@ static void test_index_wraps(struct kpn_selftest *t)
 		exact_nic_run(&nic, MS);
 		/* the NIC's counter stood somewhere else when it was reset: near its end */
 		nic.index_lie = modulus - (u32)nic.head_seq % modulus - 50;
-		nic.pacer->head_index = (u32)(nic.pacer->ring.index_seq + nic.index_lie) &
-					(KPN_INDEX_MODULUS_MAX - 1);
+		nic.pacer->reading.head_index = (u32)(nic.pacer->ring.index_seq + nic.index_lie) &
+						(KPN_INDEX_MODULUS_MAX - 1);
 		if (moduli[i])
-			nic.pacer->head_index =
+			nic.pacer->reading.head_index =
 				(u32)(nic.pacer->ring.index_seq + nic.index_lie) % modulus;
 		expect_frames_across(t, 60);
 	}
@@ -61,7 +61,7 @@ static void move_positions(u64 by)
 	pacer->ring.index_ps += by;
 	pacer->ring.plan.ps += by;
 	pacer->ring.tail.ps += by;
-	pacer->steady_ps += by;
+	pacer->reading.steady_ps += by;
 	pacer->clock.anchor_ps += by;
 	pacer->strip.lower_ps += by;
 	pacer->strip.upper_ps += by;
@@ -118,8 +118,9 @@ static void test_table_index_wraps(struct kpn_selftest *t)
 	KPN_EXPECT(t, exact_nic_start(&nic, START_NS));
 	exact_nic_run(&nic, 2 * MS);
 	/* as if no reference had been renewed for so long */
-	nic.pacer->table[0].seq -= by;
-	nic.pacer->table[0].index = (nic.pacer->table[0].index + 65 - (u32)(by % 65)) % 65;
+	nic.pacer->frames.table[0].seq -= by;
+	nic.pacer->frames.table[0].index =
+		(nic.pacer->frames.table[0].index + 65 - (u32)(by % 65)) % 65;
 	nic.config.prebuffer_frames = 0;
 	{
 		u32 i;
@@ -153,15 +154,15 @@ static void test_stamps_are_valid_after_day_107(struct kpn_selftest *t)
 	KPN_EXPECT(t, exact_nic_start(&nic, START_NS));
 	exact_nic_run(&nic, 2 * MS);
 	for (i = 0; i < 12; i++) {
-		u64 steady_ps = nic.pacer->steady_ps;
+		u64 steady_ps = nic.pacer->reading.steady_ps;
 
 		/*
 		 * a fortnight and a bit in which only readings came; the references are looked at
 		 * every 65536 polls
 		 */
 		move_positions(1ull << 60);
-		nic.pacer->steady_ps = steady_ps;
-		nic.pacer->renewed_polls = stats()->polls - 65536;
+		nic.pacer->reading.steady_ps = steady_ps;
+		nic.pacer->reading.renewed_polls = stats()->polls - 65536;
 		nic.pacer->strip.rate_due_ns = nic.now_ns;
 		exact_nic_run(&nic, MS);
 		KPN_EXPECT(t, (s64)(nic.pacer->ring.head.ps - kpn_pacer_steady_ps(nic.pacer)) > 0);
@@ -178,7 +179,7 @@ static void test_polls_wrap(struct kpn_selftest *t)
 	KPN_EXPECT(t, exact_nic_start(&nic, START_NS));
 	exact_nic_run(&nic, MS);
 	nic.pacer->stats.polls = ~0ull - 20;
-	nic.pacer->renewed_polls = nic.pacer->stats.polls;
+	nic.pacer->reading.renewed_polls = nic.pacer->stats.polls;
 	expect_frames_across(t, 60);
 }
 

@@ -26,9 +26,9 @@ static bool pass(struct kpn_pacer *pacer, u64 to)
 		kpn_ring_skip(ring, head, trimmed);
 		if (trimmed == to)
 			return true;
-		if (!pacer->trims_left)
+		if (!pacer->posting.trims_left)
 			return false;
-		pacer->trims_left--;
+		pacer->posting.trims_left--;
 		desc = head->desc;
 		kpn_ring_step(ring, head, ring->slot[desc].delta_ps);
 		pacer->nic_ops.set_length(pacer->nic, desc, pacer->config.slot_bytes);
@@ -45,25 +45,26 @@ static bool pass(struct kpn_pacer *pacer, u64 to)
  */
 static bool is_stale(const struct kpn_pacer *pacer, const struct kpn_frame *frame, u64 seq)
 {
-	bool unseen = pacer->todo & KPN_TODO_REVIEW && seq >= pacer->review_seq &&
-		      seq < pacer->review_end;
+	bool unseen = pacer->todo & KPN_TODO_REVIEW && seq >= pacer->frames.review_seq &&
+		      seq < pacer->frames.review_end;
 
 	if (frame->verdict != KPN_VERDICT_ON_TIME && frame->verdict != KPN_VERDICT_MOVED)
 		return false;
-	if (seq < pacer->unsure_seq)
+	if (seq < pacer->reading.unsure_seq)
 		return true;
 	/* the NIC has overtaken re-planning: lengths from ring.plan on are another rate's */
 	if (pacer->todo & KPN_TODO_PLAN && seq > pacer->ring.plan.seq)
 		return true;
 	if (pacer->phase_locked && seq < pacer->align.lock_seq)
 		return true;
-	if (seq >= pacer->step_seq && !unseen)
+	if (seq >= pacer->frames.step_seq && !unseen)
 		return false;
 	if (!kpn_allowed_to(pacer, frame, seq))
 		return true;
 	if (frame->verdict == KPN_VERDICT_MOVED)
 		return (s64)(seq - kpn_target_of(pacer, frame)) < 0;
-	return (pacer->phase_locked && seq < pacer->step_seq) || kpn_target_of(pacer, frame) != seq;
+	return (pacer->phase_locked && seq < pacer->frames.step_seq) ||
+	       kpn_target_of(pacer, frame) != seq;
 }
 
 /*
@@ -133,7 +134,7 @@ static KPN_ALWAYS_INLINE u32 finish(struct kpn_pacer *pacer, u32 desc, u64 first
 	struct kpn_slot *slot = pacer->ring.slot + desc;
 	u64 slot_ps = pacer->ring.slot_ps;
 	struct kpn_u128 anchor = kpn_law_anchor(&pacer->clock);
-	u64 span_ps = first_ps + pacer->sfd_ps - pacer->clock.anchor_ps;
+	u64 span_ps = first_ps + pacer->time.sfd_ps - pacer->clock.anchor_ps;
 	struct kpn_frame **last = pacer->ended_last;
 	u32 count = 0;
 
@@ -181,7 +182,7 @@ static KPN_ALWAYS_INLINE void finish_word(struct kpn_pacer *pacer, u64 at, u64 t
 		forget_yielding(ring, word, done << shift);
 	bits &= ~done;
 	ring->quiet_seq = KPN_LIKELY(bits) ? at + kpn_lowest_bit(bits) : next_claimed(ring, at);
-	if (KPN_UNLIKELY(at < pacer->step_seq || at < pacer->unsure_seq ||
+	if (KPN_UNLIKELY(at < pacer->frames.step_seq || at < pacer->reading.unsure_seq ||
 			 pacer->todo & (KPN_TODO_REVIEW | KPN_TODO_PLAN) ||
 			 (pacer->phase_locked && at < pacer->align.lock_seq)))
 		mark_stale(pacer, &ring->slot[desc], at, done);
@@ -190,7 +191,7 @@ static KPN_ALWAYS_INLINE void finish_word(struct kpn_pacer *pacer, u64 at, u64 t
 	*left = !spans || *left > count ? *left - count : 0;
 	ring->claimed_count -= count;
 	pacer->stats.frames_completed += count;
-	pacer->pending -= count;
+	pacer->frames.pending -= count;
 }
 
 /* The head moves over slot @seq, which has carried a frame and is nominal again. */
@@ -213,7 +214,7 @@ static KPN_NOINLINE bool finish_trimmed(struct kpn_pacer *pacer, u64 at, u64 to,
 	struct kpn_ring *ring = &pacer->ring;
 	u64 trimmed;
 
-	if (!pacer->trims_left || !pass(pacer, at))
+	if (!pacer->posting.trims_left || !pass(pacer, at))
 		return false;
 	trimmed = kpn_ring_next(ring, &ring->trimmed, at, to);
 	finish_word(pacer, at, trimmed == at ? at + 1 : trimmed, left, true);
@@ -231,7 +232,7 @@ static KPN_NOINLINE void complete_uneven(struct kpn_pacer *pacer, u64 to)
 
 	/* a frame has left when its last slot has */
 	to = kpn_ring_start(ring, to);
-	pacer->trims_left = pacer->trims_max;
+	pacer->posting.trims_left = pacer->posting.trims_max;
 	ring->quiet_seq = next_claimed(ring, ring->quiet_seq);
 	while (ring->quiet_seq < to && left && finish_trimmed(pacer, ring->quiet_seq, to, &left))
 		;

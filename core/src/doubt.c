@@ -18,20 +18,20 @@ static u64 carried_ps(const struct kpn_strip *strip, s64 ahead_ns, bool most)
 
 static void use_rates(struct kpn_pacer *pacer)
 {
-	pacer->lower_ahead_ps =
+	pacer->reading.lower_ahead_ps =
 		carried_ps(&pacer->strip, 0 - (s64)pacer->caps.index_to_wire_ns_max, false);
 	/* what the reading itself took is carried apart, and rounded down */
-	pacer->upper_ahead_ps =
+	pacer->reading.upper_ahead_ps =
 		carried_ps(&pacer->strip, 0 - (s64)pacer->caps.index_to_wire_ns_min, true) + 1;
 }
 
 void kpn_renew_plain(struct kpn_pacer *pacer)
 {
 	const struct kpn_ring *ring = &pacer->ring;
-	bool plain = !pacer->distrust && ring->head.seq > pacer->restart_seq &&
-		     ring->tail.seq - ring->index_seq > pacer->quiet_slots;
+	bool plain = !pacer->reading.distrust && ring->head.seq > pacer->reading.restart_seq &&
+		     ring->tail.seq - ring->index_seq > pacer->reading.quiet_slots;
 
-	pacer->plain_seq = plain ? ring->tail.seq - pacer->quiet_slots : 0;
+	pacer->reading.plain_seq = plain ? ring->tail.seq - pacer->reading.quiet_slots : 0;
 	use_rates(pacer);
 }
 
@@ -45,10 +45,10 @@ static void loosen_at(struct kpn_pacer *pacer, u64 tail_seq, u64 tail_ps, u64 lo
 
 	pacer->stats.suspected_underruns++;
 	pacer->synchronised = false;
-	pacer->restart_seq = tail_seq;
-	pacer->steady_ps = tail_ps;
+	pacer->reading.restart_seq = tail_seq;
+	pacer->reading.steady_ps = tail_ps;
 	kpn_strip_loosen(&pacer->strip,
-			 pacer->restart_ps_max + (beyond_ps > 0 ? (u64)beyond_ps : 0), 0);
+			 pacer->reading.restart_ps_max + (beyond_ps > 0 ? (u64)beyond_ps : 0), 0);
 	kpn_emit(pacer, KPN_EVENT_SUSPECTED_UNDERRUN);
 }
 
@@ -69,11 +69,11 @@ void kpn_pacer_delay(struct kpn_pacer *pacer, u64 delay_ps)
 		return;
 	pacer->synchronised = false;
 	pacer->stats.suspected_underruns++;
-	pacer->steady_ps = pacer->ring.tail.ps;
+	pacer->reading.steady_ps = pacer->ring.tail.ps;
 	/* an index that shows late is of before it, until it has passed where the wire may be */
-	pacer->restart_seq = kpn_pacer_head(pacer, cpu_ns).upper_seq;
+	pacer->reading.restart_seq = kpn_pacer_head(pacer, cpu_ns).upper_seq;
 	/* so long it may stand still, and is not dead */
-	pacer->progress_ns = cpu_ns + kpn_div_u64(delay_ps, 1000);
+	pacer->reading.progress_ns = cpu_ns + kpn_div_u64(delay_ps, 1000);
 	kpn_strip_loosen(&pacer->strip, delay_ps, 0);
 	kpn_renew_plain(pacer);
 	kpn_emit(pacer, KPN_EVENT_SUSPECTED_UNDERRUN);
@@ -84,13 +84,13 @@ KPN_NOINLINE void kpn_suspect_idle(struct kpn_pacer *pacer, u64 cpu_ns)
 	const struct kpn_ring *ring = &pacer->ring;
 	struct kpn_interval wire = kpn_strip_at(&pacer->strip, cpu_ns);
 
-	if ((s64)(ring->tail.ps - wire.upper_ps) >= (s64)pacer->restart_ps_max)
+	if ((s64)(ring->tail.ps - wire.upper_ps) >= (s64)pacer->reading.restart_ps_max)
 		return;
 	/*
 	 * Suspected before, and no doorbell since: the wire has not restarted. Lowered again at
 	 * every poll the bound would never reach the tail, and an idle wire stay idle.
 	 */
-	if (pacer->restart_seq == ring->tail.seq) {
+	if (pacer->reading.restart_seq == ring->tail.seq) {
 		suspect_again(pacer);
 		return;
 	}
@@ -108,16 +108,16 @@ void kpn_carry(struct kpn_pacer *pacer, u64 now_ns)
 
 void kpn_doubt_lengths(struct kpn_pacer *pacer, u64 changed_ps, u64 end_seq)
 {
-	kpn_carry(pacer, kpn_cpu_now(pacer) + pacer->tick_ns);
-	if (!pacer->doubtful_ps || end_seq > pacer->doubtful_seq)
-		pacer->doubtful_seq = end_seq;
-	pacer->doubtful_ps += changed_ps;
+	kpn_carry(pacer, kpn_cpu_now(pacer) + pacer->reading.tick_ns);
+	if (!pacer->reading.doubtful_ps || end_seq > pacer->reading.doubtful_seq)
+		pacer->reading.doubtful_seq = end_seq;
+	pacer->reading.doubtful_ps += changed_ps;
 	/* the wire may be so much off what was believed when these have left, and frames with it */
 	kpn_strip_loosen(&pacer->strip, changed_ps, changed_ps);
-	pacer->unsure_seq = pacer->ring.tail.seq;
+	pacer->reading.unsure_seq = pacer->ring.tail.seq;
 	pacer->stats.doubts++;
 	pacer->synchronised = false;
-	pacer->distrust = KPN_DISTRUST_POLLS;
+	pacer->reading.distrust = KPN_DISTRUST_POLLS;
 	kpn_renew_plain(pacer);
 	kpn_emit(pacer, KPN_EVENT_DOUBT);
 }
@@ -125,10 +125,10 @@ void kpn_doubt_lengths(struct kpn_pacer *pacer, u64 changed_ps, u64 end_seq)
 KPN_NOINLINE void kpn_keep_doubt(struct kpn_pacer *pacer, u64 passed_seq)
 {
 	pacer->synchronised = false;
-	pacer->distrust = KPN_DISTRUST_POLLS;
-	if (passed_seq < pacer->doubtful_seq)
+	pacer->reading.distrust = KPN_DISTRUST_POLLS;
+	if (passed_seq < pacer->reading.doubtful_seq)
 		return;
-	pacer->doubtful_ps = 0;
+	pacer->reading.doubtful_ps = 0;
 	kpn_emit(pacer, KPN_EVENT_DOUBT);
 }
 
@@ -137,15 +137,16 @@ void kpn_suspect_late_bell(struct kpn_pacer *pacer, u64 tail_seq, u64 tail_ps, u
 	struct kpn_strip *strip = &pacer->strip;
 	s64 beyond_ps;
 
-	if ((s64)(tail_ps - kpn_strip_at(strip, rung_ns).upper_ps) >= (s64)pacer->restart_ps_max)
+	if ((s64)(tail_ps - kpn_strip_at(strip, rung_ns).upper_ps) >=
+	    (s64)pacer->reading.restart_ps_max)
 		return;
 	/* until then there was nothing to move to */
-	pacer->progress_ns = rung_ns;
+	pacer->reading.progress_ns = rung_ns;
 	/* what is learnt from then on must not have the pause in it */
-	kpn_carry(pacer, rung_ns + pacer->tick_ns);
-	beyond_ps = (s64)(strip->lower_ps + pacer->restart_ps_max - tail_ps);
+	kpn_carry(pacer, rung_ns + pacer->reading.tick_ns);
+	beyond_ps = (s64)(strip->lower_ps + pacer->reading.restart_ps_max - tail_ps);
 	/* suspected at the reading already: by the doorbell the lower bound has run on */
-	if (pacer->restart_seq != tail_seq)
+	if (pacer->reading.restart_seq != tail_seq)
 		loosen_at(pacer, tail_seq, tail_ps, strip->lower_ps);
 	else if (beyond_ps > 0)
 		kpn_strip_loosen(strip, (u64)beyond_ps, 0);

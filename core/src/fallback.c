@@ -23,12 +23,12 @@ KPN_NOINLINE bool kpn_make_room(struct kpn_pacer *pacer, u64 seq)
 	 * before it is taken back.
 	 */
 	if (KPN_UNLIKELY(pacer->ring.span_count) &&
-	    kpn_lost_by(pacer, start, kpn_cpu_now(pacer) + pacer->span_stores_ns))
+	    kpn_lost_by(pacer, start, kpn_cpu_now(pacer) + pacer->span.stores_ns))
 		return false;
 	if (kpn_bits_test(&pacer->ring.yielding, kpn_ring_desc(&pacer->ring, seq)))
 		kpn_recall_yielding(pacer, 1u << holder->tc, start, &pacer->stats.displaced);
-	else if (start >= pacer->review_seq && start < pacer->review_end && pacer->frames_left &&
-		 holder->verdict != KPN_VERDICT_IN_DOUBT &&
+	else if (start >= pacer->frames.review_seq && start < pacer->frames.review_end &&
+		 pacer->frames.left && holder->verdict != KPN_VERDICT_IN_DOUBT &&
 		 !kpn_may_stay(pacer, holder, start, kpn_target_of(pacer, holder)))
 		kpn_withdraw_to_heap(pacer, start);
 	return !kpn_ring_frame(&pacer->ring, seq);
@@ -67,7 +67,7 @@ bool kpn_place_later(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 from,
 		     const struct kpn_placement *placement)
 {
 	struct kpn_placement later;
-	u32 most = pacer->span_slots_max > 1 ? PLACE_LOOKS : PLACE_TRIES;
+	u32 most = pacer->span.slots_max > 1 ? PLACE_LOOKS : PLACE_TRIES;
 	u32 tries = 0;
 	u32 looks;
 

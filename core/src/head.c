@@ -6,7 +6,7 @@ struct kpn_head kpn_pacer_head(const struct kpn_pacer *pacer, u64 cpu_ns)
 {
 	const struct kpn_ring *ring = &pacer->ring;
 	struct kpn_head head = { .upper_seq = ring->tail.seq,
-				 .valid = pacer->strip.valid && !pacer->distrust };
+				 .valid = pacer->strip.valid && !pacer->reading.distrust };
 
 	if (!pacer->strip.valid)
 		return head;
@@ -28,10 +28,10 @@ struct kpn_until kpn_upper_seq_slowly(const struct kpn_pacer *pacer, u64 cpu_ns)
 
 u64 kpn_first_changeable(const struct kpn_pacer *pacer, u64 cpu_ns)
 {
-	u64 stores_ns = pacer->ring.span_count ? pacer->span_stores_ns : 0;
+	u64 stores_ns = pacer->ring.span_count ? pacer->span.stores_ns : 0;
 	struct kpn_head head = kpn_pacer_head(pacer, cpu_ns + KPN_REPLAN_NS + stores_ns +
 							     pacer->caps.store_ns_max);
-	u64 first = head.upper_seq + pacer->fetched_slots + 1;
+	u64 first = head.upper_seq + pacer->frames.fetched_slots + 1;
 
 	if (!head.valid || first > pacer->ring.tail.seq)
 		return pacer->ring.tail.seq;
@@ -46,7 +46,7 @@ u64 kpn_first_seq_at(const struct kpn_pacer *pacer, u64 cpu_ns)
 
 KPN_NOINLINE struct kpn_placement kpn_placement_at(const struct kpn_pacer *pacer, u64 cpu_ns)
 {
-	struct kpn_until first = { pacer->ring.tail.seq + pacer->lead_slots, 0 };
+	struct kpn_until first = { pacer->ring.tail.seq + pacer->frames.lead_slots, 0 };
 	bool valid = kpn_head_is_believed(pacer);
 
 	if (KPN_LIKELY(valid))
@@ -69,7 +69,7 @@ KPN_NOINLINE bool kpn_lost_by(const struct kpn_pacer *pacer, u64 seq, u64 cpu_ns
 KPN_NOINLINE bool kpn_fetched_by(const struct kpn_pacer *pacer, u64 seq, u64 cpu_ns)
 {
 	return pacer->strip.valid && seq < pacer->ring.tail.seq &&
-	       seq <= kpn_upper_seq(pacer, cpu_ns).seq + pacer->fetched_slots;
+	       seq <= kpn_upper_seq(pacer, cpu_ns).seq + pacer->frames.fetched_slots;
 }
 
 u64 kpn_trimmed_passed_seq(const struct kpn_pacer *pacer, u64 lower_ps)
@@ -80,7 +80,7 @@ u64 kpn_trimmed_passed_seq(const struct kpn_pacer *pacer, u64 lower_ps)
 bool kpn_is_beyond_wire(const struct kpn_pacer *pacer, u64 after_ns)
 {
 	s64 ahead_ns = pacer->caps.index_counts_done ? 0 : pacer->caps.index_to_wire_ns_max;
-	u64 reach_ps = pacer->slot_ps + pacer->doubtful_ps + (u64)ahead_ns * 1002;
+	u64 reach_ps = pacer->time.slot_ps + pacer->reading.doubtful_ps + (u64)ahead_ns * 1002;
 	u64 upper_ps = kpn_strip_at(&pacer->strip, after_ns).upper_ps;
 
 	return (s64)(kpn_index_bounds(pacer).lower_ps - reach_ps - upper_ps) > 0;

@@ -7,9 +7,10 @@
 void kpn_take_back(struct kpn_pacer *pacer, u32 moved)
 {
 	struct kpn_ring *ring = &pacer->ring;
-	u32 index = pacer->head_index;
+	u32 index = pacer->reading.head_index;
 
-	pacer->head_index = index - moved + (index < moved ? pacer->index_modulus : 0);
+	pacer->reading.head_index =
+		index - moved + (index < moved ? pacer->reading.index_modulus : 0);
 	ring->index_ps -= moved * ring->slot_ps +
 			  kpn_ring_deltas_ps(ring, ring->index_seq - moved, ring->index_seq);
 	ring->index_seq -= moved;
@@ -17,12 +18,14 @@ void kpn_take_back(struct kpn_pacer *pacer, u32 moved)
 
 bool kpn_leapt_before(struct kpn_pacer *pacer, u32 index, u64 after_ns)
 {
-	u32 on = index - pacer->leap_index + (index < pacer->leap_index ? pacer->index_modulus : 0);
-	u64 most = kpn_div_u64((after_ns - pacer->leap_ns) * 1002, pacer->slot_ps_min) +
-		   pacer->span_slots_max + 1;
-	bool again = pacer->leap_ns && on && on <= most;
+	u32 on = index - pacer->reading.leap_index +
+		 (index < pacer->reading.leap_index ? pacer->reading.index_modulus : 0);
+	u64 most =
+		kpn_div_u64((after_ns - pacer->reading.leap_ns) * 1002, pacer->time.slot_ps_min) +
+		pacer->span.slots_max + 1;
+	bool again = pacer->reading.leap_ns && on && on <= most;
 
-	pacer->leap_index = index;
-	pacer->leap_ns = again ? 0 : after_ns;
+	pacer->reading.leap_index = index;
+	pacer->reading.leap_ns = again ? 0 : after_ns;
 	return again;
 }

@@ -36,7 +36,7 @@ static KPN_NOINLINE enum kpn_verdict place_elsewhere(struct kpn_pacer *pacer,
 	instead = kpn_slots_instead(pacer, frame->tc, target, &placement);
 	if (instead.last && instead.from == instead.end) {
 		/* one hold-up would be an end to them all */
-		pacer->hurry_ns /= 2;
+		pacer->frames.hurry_ns /= 2;
 		return verdict;
 	}
 	if (kpn_place_later(pacer, frame, instead.from, instead.end, &placement))
@@ -131,7 +131,7 @@ static KPN_NOINLINE enum kpn_verdict hold(struct kpn_pacer *pacer, struct kpn_fr
 					  u64 target, enum kpn_verdict otherwise)
 {
 	if (!pacer->config.prebuffer_frames ||
-	    (s64)(target - pacer->ring.head.seq) > (s64)pacer->horizon_slots)
+	    (s64)(target - pacer->ring.head.seq) > (s64)pacer->frames.horizon_slots)
 		return otherwise;
 	frame->verdict = KPN_VERDICT_PENDING;
 	if (!kpn_prebuffer_schedule(&pacer->prebuffer, frame))
@@ -165,7 +165,7 @@ submit_scheduled(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 cpu_ns, b
 	if ((s64)(target - placement.end_seq) >= 0)
 		return hold(pacer, frame, target, KPN_VERDICT_TOO_EARLY);
 	/* frames handed over before it are due, too, and have not had their turn yet */
-	if (KPN_UNLIKELY(target >= pacer->heap_due_seq) &&
+	if (KPN_UNLIKELY(target >= pacer->frames.heap_due_seq) &&
 	    (s64)(target - placement.first_seq) >= 0 && pacer->config.prebuffer_frames)
 		return hold(pacer, frame, target, KPN_VERDICT_NO_ROOM);
 	if (spans && waits_for_tail(pacer, frame, target))
@@ -195,11 +195,11 @@ static KPN_NOINLINE enum kpn_verdict submit_long(struct kpn_pacer *pacer, struct
 	if (frame->frame_bytes < FRAME_BYTES_LEAST || frame->tc >= KPN_CLASS_COUNT ||
 	    ((frame->flags & KPN_FRAME_TXTIME) && frame->txtime_ns < 0))
 		return KPN_VERDICT_INVALID;
-	if (frame->frame_bytes > pacer->config.frame_bytes_max || pacer->span_slots_max < 2)
+	if (frame->frame_bytes > pacer->config.frame_bytes_max || pacer->span.slots_max < 2)
 		return KPN_VERDICT_OVERSIZE;
 	if (!kpn_has_slots(pacer, frame->tc))
 		return KPN_VERDICT_NOT_ALLOWED;
-	frame->slots = (u8)kpn_span_of(&pacer->span_rule, frame->frame_bytes).slots;
+	frame->slots = (u8)kpn_span_of(&pacer->span.rule, frame->frame_bytes).slots;
 	if (frame->slots > kpn_row_max(pacer, frame->tc))
 		return KPN_VERDICT_OVERSIZE;
 	return submit(pacer, frame, true);
@@ -210,17 +210,17 @@ enum kpn_verdict kpn_pacer_submit(struct kpn_pacer *pacer, struct kpn_frame *fra
 	enum kpn_verdict verdict;
 
 	pacer->stats.submitted++;
-	pacer->frames_left = pacer->config.budget_frames;
+	pacer->frames.left = pacer->config.budget_frames;
 	frame->slots = 1;
 	if (KPN_UNLIKELY((u32)frame->frame_bytes - FRAME_BYTES_LEAST >
-				 pacer->real_bytes_max - FRAME_BYTES_LEAST ||
+				 pacer->frames.real_bytes_max - FRAME_BYTES_LEAST ||
 			 frame->tc >= KPN_CLASS_COUNT))
 		verdict = submit_long(pacer, frame);
 	else
 		verdict = submit(pacer, frame, false);
 	if (verdict != KPN_VERDICT_PENDING)
 		return end_now(pacer, verdict);
-	pacer->pending++;
+	pacer->frames.pending++;
 	return verdict;
 }
 
@@ -242,32 +242,33 @@ void kpn_insert_due(struct kpn_pacer *pacer, u64 cpu_ns)
 	if (KPN_UNLIKELY(pacer->todo & KPN_TODO_REVIEW))
 		kpn_review(pacer, cpu_ns);
 	/* of the budget as much is kept as those need that wait for another slot now */
-	while (prebuffer->heap_count && pacer->frames_left > waiting &&
-	       (s64)(pacer->heap_due_seq - placement.end_seq) < 0) {
+	while (prebuffer->heap_count && pacer->frames.left > waiting &&
+	       (s64)(pacer->frames.heap_due_seq - placement.end_seq) < 0) {
 		struct kpn_frame *frame = kpn_prebuffer_earliest(prebuffer);
 		bool recalled = frame->verdict == KPN_VERDICT_STEPPED;
 		enum kpn_verdict verdict;
 
-		if (waits_for_tail(pacer, frame, pacer->heap_due_seq))
+		if (waits_for_tail(pacer, frame, pacer->frames.heap_due_seq))
 			break;
 		kpn_prebuffer_take_earliest(prebuffer);
 		/* before the frame is placed: what makes room for it takes from the budget, too */
-		pacer->frames_left -=
-			pacer->frames_left < frame->slots ? pacer->frames_left : frame->slots;
-		verdict = place_own(pacer, frame, pacer->heap_due_seq, &placement);
+		pacer->frames.left -=
+			pacer->frames.left < frame->slots ? pacer->frames.left : frame->slots;
+		verdict = place_own(pacer, frame, pacer->frames.heap_due_seq, &placement);
 		if (KPN_UNLIKELY(verdict != KPN_VERDICT_PENDING)) {
-			if (wait_for_another(pacer, frame, pacer->heap_due_seq, &placement)) {
+			if (wait_for_another(pacer, frame, pacer->frames.heap_due_seq,
+					     &placement)) {
 				waiting++;
 				verdict = KPN_VERDICT_PENDING;
 			} else {
-				verdict = place_elsewhere(pacer, frame, pacer->heap_due_seq, cpu_ns,
-							  verdict);
+				verdict = place_elsewhere(pacer, frame, pacer->frames.heap_due_seq,
+							  cpu_ns, verdict);
 			}
 		}
 		if (verdict != KPN_VERDICT_PENDING)
 			end_held(pacer, frame, recalled, verdict);
 		kpn_insert_rekey(pacer);
 	}
-	if (prebuffer->backlog && pacer->frames_left)
+	if (prebuffer->backlog && pacer->frames.left)
 		kpn_fill(pacer, cpu_ns);
 }

@@ -48,8 +48,8 @@ void kpn_keep_doubt(struct kpn_pacer *pacer, u64 passed_seq);
  */
 static inline void kpn_trust_more(struct kpn_pacer *pacer, u32 moved)
 {
-	if (KPN_UNLIKELY(pacer->distrust) && moved)
-		pacer->distrust--;
+	if (KPN_UNLIKELY(pacer->reading.distrust) && moved)
+		pacer->reading.distrust--;
 }
 
 #endif

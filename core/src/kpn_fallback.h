@@ -45,7 +45,7 @@ static inline u64 kpn_lock_seq_of(const struct kpn_pacer *pacer)
 		return 0;
 	if (pacer->align.lock_seq != KPN_SEQ_NEVER)
 		return pacer->align.lock_seq;
-	return pacer->ring.tail.seq + pacer->lock_slots_max;
+	return pacer->ring.tail.seq + pacer->posting.lock_slots_max;
 }
 
 /**

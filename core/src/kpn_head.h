@@ -29,11 +29,11 @@ static inline struct kpn_until kpn_upper_seq(const struct kpn_pacer *pacer, u64 
 {
 	const struct kpn_strip *strip = &pacer->strip;
 	const struct kpn_ring *ring = &pacer->ring;
-	u64 dt_ns = cpu_ns + pacer->tick_ns - strip->cpu_ns;
+	u64 dt_ns = cpu_ns + pacer->reading.tick_ns - strip->cpu_ns;
 	struct kpn_under_way slot;
 	u64 upper_ps;
 
-	if (KPN_UNLIKELY((s64)dt_ns < 0 || cpu_ns + pacer->tick_ns > strip->rate_due_ns))
+	if (KPN_UNLIKELY((s64)dt_ns < 0 || cpu_ns + pacer->reading.tick_ns > strip->rate_due_ns))
 		return kpn_upper_seq_slowly(pacer, cpu_ns);
 	upper_ps = strip->upper_ps + kpn_pace_ps(dt_ns, strip->pace_upper) + 1;
 	if ((s64)(upper_ps - ring->tail.ps) > 0)
@@ -74,7 +74,7 @@ static KPN_ALWAYS_INLINE struct kpn_until kpn_first_until_at(const struct kpn_pa
 {
 	struct kpn_until first = kpn_upper_seq(pacer, cpu_ns);
 
-	first.seq += pacer->lead_slots;
+	first.seq += pacer->frames.lead_slots;
 	if (pacer->phase_locked && first.seq > pacer->ring.tail.seq)
 		first.seq = pacer->ring.tail.seq;
 	/*
@@ -82,8 +82,8 @@ static KPN_ALWAYS_INLINE struct kpn_until kpn_first_until_at(const struct kpn_pa
 	 */
 	if (KPN_UNLIKELY(first.seq < pacer->ring.index_seq))
 		first.seq = pacer->ring.index_seq;
-	if (first.seq < pacer->floor_seq)
-		first.seq = pacer->floor_seq;
+	if (first.seq < pacer->frames.floor_seq)
+		first.seq = pacer->frames.floor_seq;
 	return first;
 }
 
@@ -106,7 +106,7 @@ struct kpn_placement {
 /** kpn_head_is_believed() - whether frames may be inserted by what is known of the head */
 static inline bool kpn_head_is_believed(const struct kpn_pacer *pacer)
 {
-	return pacer->strip.valid && !pacer->distrust;
+	return pacer->strip.valid && !pacer->reading.distrust;
 }
 
 /** kpn_placement_from() - the placement at @cpu_ns whose first slot is @first */
@@ -114,7 +114,7 @@ static inline struct kpn_placement
 kpn_placement_from(const struct kpn_pacer *pacer, struct kpn_until first, u64 cpu_ns, bool valid)
 {
 	return (struct kpn_placement){ .first_seq = first.seq,
-				       .end_seq = pacer->ring.head.seq + pacer->window_slots,
+				       .end_seq = pacer->ring.head.seq + pacer->frames.window_slots,
 				       .until_ns = first.until_ns,
 				       .cpu_ns = cpu_ns,
 				       .valid = valid };
@@ -129,8 +129,8 @@ struct kpn_placement kpn_placement_at(const struct kpn_pacer *pacer, u64 cpu_ns)
  */
 static inline struct kpn_placement kpn_unhurried_at(const struct kpn_pacer *pacer, u64 cpu_ns)
 {
-	return kpn_placement_at(pacer,
-				cpu_ns + KPN_STORE_NS + pacer->caps.store_ns_max + pacer->hurry_ns);
+	return kpn_placement_at(pacer, cpu_ns + KPN_STORE_NS + pacer->caps.store_ns_max +
+					       pacer->frames.hurry_ns);
 }
 
 /** kpn_first_for() - first slot from which on @frame is placed if it may have any of several */
@@ -138,7 +138,7 @@ static inline u64 kpn_first_for(const struct kpn_pacer *pacer, const struct kpn_
 				const struct kpn_placement *placement)
 {
 	return placement->first_seq +
-	       (KPN_UNLIKELY(frame->slots > 1) ? pacer->span_ahead_slots : 0);
+	       (KPN_UNLIKELY(frame->slots > 1) ? pacer->span.ahead_slots : 0);
 }
 
 /** kpn_span_stores_ns() - time that all stores of @frame, which takes several slots, may take */
@@ -176,7 +176,7 @@ static inline bool kpn_may_be_fetched(const struct kpn_pacer *pacer, u64 seq, u6
  */
 static inline struct kpn_interval kpn_nominal_bounds(const struct kpn_pacer *pacer)
 {
-	u64 lower_ps = pacer->ring.index_ps - pacer->index_back_ps;
+	u64 lower_ps = pacer->ring.index_ps - pacer->reading.index_back_ps;
 
 	return (struct kpn_interval){ .lower_ps = lower_ps,
 				      .upper_ps = lower_ps + pacer->ring.slot_ps };
@@ -207,7 +207,7 @@ static inline struct kpn_interval kpn_span_bounds(const struct kpn_pacer *pacer,
 
 	/* trims of all are in the last */
 	if (behind)
-		delta_ps = pacer->span_keep_ps;
+		delta_ps = pacer->span.keep_ps;
 	bounds.lower_ps -= slot->within * slot_ps;
 	bounds.upper_ps = bounds.lower_ps + slot->frame->slots * slot_ps + (u64)delta_ps;
 	return bounds;
@@ -262,7 +262,7 @@ static inline u64 kpn_passed_seq(const struct kpn_pacer *pacer)
 	u64 seq = ring->index_seq;
 
 	if (!pacer->caps.index_counts_done) {
-		u64 lower_ps = pacer->strip.lower_ps - pacer->tick_ps;
+		u64 lower_ps = pacer->strip.lower_ps - pacer->reading.tick_ps;
 		u64 passed = ring->head.seq;
 
 		if (KPN_UNLIKELY(ring->trim_count))

@@ -15,8 +15,8 @@ static inline void kpn_take_index(struct kpn_pacer *pacer, u32 moved, u32 index,
 	struct kpn_ring *ring = &pacer->ring;
 
 	if (moved)
-		pacer->progress_ns = after_ns;
-	pacer->head_index = index;
+		pacer->reading.progress_ns = after_ns;
+	pacer->reading.head_index = index;
 	ring->index_seq += moved;
 	ring->index_ps += moved * ring->slot_ps;
 }
@@ -42,7 +42,7 @@ void kpn_take_back(struct kpn_pacer *pacer, u32 moved);
  */
 static inline bool kpn_index_leaps(const struct kpn_pacer *pacer, u64 after_ns, u32 moved)
 {
-	return KPN_UNLIKELY(moved > pacer->fetched_slots + 2) &&
+	return KPN_UNLIKELY(moved > pacer->frames.fetched_slots + 2) &&
 	       kpn_is_beyond_wire(pacer, after_ns);
 }
 

@@ -85,111 +85,142 @@ struct kpn_pacer {
 	struct kpn_prebuffer prebuffer;
 	struct kpn_stats stats;
 
-	/* reading */
-	u64 plain_seq;     /* a reading that moves the index to before this has nothing unusual */
-	u64 index_back_ps; /* a slot for a fetch index: it says something of the slot before it */
-	/* what the wire has moved on at least since the index passed a slot; modulo 2^64 */
-	u64 lower_ahead_ps;
-	u64 upper_ahead_ps; /* what it has at most, but for the time the reading takes */
-	u64 tick_ps;        /* how far the wire moves in a tick at most */
-	u64 restart_ps_max; /* what one restart of the wire can cost */
-	u64 restart_seq;    /* slot before which the wire last may have waited for a doorbell */
-	/* wire position since which it cannot have been idle; at most 2^60 before the head */
-	u64 steady_ps;
-	u64 read_ns;       /* when the last reading of a poll ended */
-	u64 progress_ns;   /* when the index last moved */
-	u64 looked_ns;     /* when a poll that was not plain began */
-	u64 refused_ns;    /* for so long it has been outside what is posted */
-	u64 leap_ns;       /* when it last was further on than the wire can be; 0: it is not */
-	u64 stall_ns;      /* it may stand still for so long */
-	u64 renewed_polls; /* polls when references were last renewed */
-	u32 index_modulus;
-	u32 head_index;  /* what the index read at ring.index */
-	u32 leap_index;  /* what it read at leap_ns */
-	u32 quiet_slots; /* with more than this posted the wire cannot have run dry */
-	u32 distrust;    /* readings still to agree before the strip is believed again */
-	/* slots before doubtful_seq, together, may differ by this much from what was stored */
-	u64 doubtful_ps;
-	u64 doubtful_seq;
-	u64 unsure_seq; /* frames in slots before it may leave beside their times */
-	u32 tick_ns;
+	/* reading: what the index has said, and what that is worth */
+	struct {
+		/* a reading that moves the index to before this has nothing unusual */
+		u64 plain_seq;
+		/* a slot for a fetch index: it says something of the slot before it */
+		u64 index_back_ps;
+		/* what the wire has moved on at least since the index passed a slot; modulo 2^64 */
+		u64 lower_ahead_ps;
+		u64 upper_ahead_ps; /* what it has at most, but for the time the reading takes */
+		u64 tick_ps;        /* how far the wire moves in a tick at most */
+		u64 restart_ps_max; /* what one restart of the wire can cost */
+		/* slot before which the wire last may have waited for a doorbell */
+		u64 restart_seq;
+		/* wire position since which it cannot have been idle, within 2^60 of the head */
+		u64 steady_ps;
+		u64 read_ns;     /* when the last reading of a poll ended */
+		u64 progress_ns; /* when the index last moved */
+		u64 looked_ns;   /* when a poll that was not plain began */
+		u64 refused_ns;  /* for so long it has been outside what is posted */
+		/* when it last was further on than the wire can be; 0: it is not */
+		u64 leap_ns;
+		u64 stall_ns;      /* it may stand still for so long */
+		u64 renewed_polls; /* polls when references were last renewed */
+		u32 index_modulus;
+		u32 head_index;  /* what the index read at ring.index */
+		u32 leap_index;  /* what it read at leap_ns */
+		u32 quiet_slots; /* with more than this posted the wire cannot have run dry */
+		u32 distrust;    /* readings still to agree before the strip is believed again */
+		/* slots before doubtful_seq, together, may differ so much from what was stored */
+		u64 doubtful_ps;
+		u64 doubtful_seq;
+		u64 unsure_seq; /* frames in slots before it may leave beside their times */
+		u32 tick_ns;
+	} reading;
 
-	/* time */
-	u64 slot_ps;
-	u64 slot_ps_min; /* of a slot shortened as far as allowed */
-	u64 sfd_ps;      /* slot start to reference plane */
-	/*
-	 * txtime less this, plus early_rest_ps: the last instant at which its slot has not started
-	 */
-	s64 early_ns;
-	u32 early_rest_ps;
-	u32 byte_ps;
-	u64 poll_ns; /* longest interval between polls */
-	u64 dither_ns;
-	u64 random; /* of the dither */
+	/* time: of slots, and between polls */
+	struct {
+		u64 slot_ps;
+		u64 slot_ps_min; /* of a slot shortened as far as allowed */
+		u64 sfd_ps;      /* slot start to reference plane */
+		/*
+		 * txtime less this, plus early_rest_ps: the last instant at which its slot has not
+		 * started
+		 */
+		s64 early_ns;
+		u32 early_rest_ps;
+		u32 byte_ps;
+		u64 poll_ns; /* longest interval between polls */
+		u64 dither_ns;
+		u64 random; /* of the dither */
+	} time;
 
-	/* posting */
-	u32 posted_low; /* post when no more than this is left; KPN_POST_NOW: in any case */
-	u32 usual_low;
-	u64 post_seq;   /* and up to here then */
-	u32 trims_max;  /* lengths changed by one call */
-	u32 trims_left; /* of those of slots that have left */
-	u32 rearm_max;  /* descriptors handed over by one call */
-	/* distance of slots that may be trimmed, for which the configuration was found right */
-	u32 gap_slots_max;
-	u64 lock_slots_max; /* slots that reaching the grid can take, once they are planned */
+	/* posting: slots handed to the NIC, and their lengths */
+	struct {
+		u32 posted_low; /* post when no more than this is left; KPN_POST_NOW: in any case */
+		u32 usual_low;
+		u64 post_seq;   /* and up to here then */
+		u32 trims_max;  /* lengths changed by one call */
+		u32 trims_left; /* of those of slots that have left */
+		u32 rearm_max;  /* descriptors handed over by one call */
+		/*
+		 * distance of slots that may be trimmed, for which the configuration was found
+		 * right
+		 */
+		u32 gap_slots_max;
+		/* slots that reaching the grid can take, once they are planned */
+		u64 lock_slots_max;
+	} posting;
 
-	/* frames */
-	struct kpn_table table[2]; /* the second one from switch_seq on */
-	u64 switch_seq;
-	u64 switch_net_slot;
-	u64 heap_due_seq;  /* slot of the earliest scheduled frame held back */
-	u64 horizon_slots; /* scheduled frames further ahead than this are refused */
-	/*
-	 * first slots that could be planned at the last changes of rate, of turn_ppb at most; those
-	 * the wire has passed do not matter
-	 */
-	u64 turn_seq[KPN_TURNS];
-	u32 turn_ppb;
-	u64 step_seq;  /* first slot that the last change of base could still reach */
-	u64 floor_seq; /* no slot before it is given away */
-	/* frames in [review_seq, review_end) may be in slots they should not have */
-	u64 review_seq;
-	u64 review_end;
-	u64 offered_seq;             /* slots before it have been offered to all that wait */
-	u64 cursor[KPN_CLASS_COUNT]; /* best effort: after the last slot given to the class */
-	u64 pending;                 /* frames held, in the ring and before it */
-	u32 classes;                 /* those that have a slot in the first table */
-	u32 real_bytes_max;          /* longest frame that fits every slot it may get */
-	struct kpn_span_rule span_rule;
-	u32 span_slots_max; /* of the longest frame; 1: none is longer than a slot */
-	s64 span_keep_ps;   /* by so much its slots may differ from nominal, together */
-	/* so much further on than others a frame of several slots begins: its stores take longer */
-	u32 span_ahead_slots;
-	u64 span_stores_ns; /* that all stores of the longest may take */
-	u32 window_slots;   /* from the head on: where a frame may begin */
-	/* so many slots beyond the one on the wire can have been fetched */
-	u32 fetched_slots;
-	u32 lead_slots;
-	u32 lookahead_slots; /* how far from the head best effort is placed ahead */
-	u32 lookahead_min;   /* and how far at least from the first slot that can be changed */
-	u32 yielding_max;    /* best-effort frames in the ring at once */
-	u32 frames_left;     /* of the budget of the call under way */
-	/* what frames for any of several slots need beyond KPN_STORE_NS: by those that were late */
-	u32 hurry_ns;
-	/*
-	 * of the bytes of a frame that has left; 0 with padding on demand: the next one sees to
-	 * them
-	 */
-	u32 zeroed_mask;
-	/* per descriptor: from there on its buffer is zero; NULL: it is, wherever no frame is */
-	u16 *old_bytes;
-	u32 shaped; /* classes whose best effort is sent as their credit allows */
-	struct kpn_credit credit[KPN_CLASS_COUNT];
+	/* frames: in the ring and before it */
+	struct {
+		struct kpn_table table[2]; /* the second one from switch_seq on */
+		u64 switch_seq;
+		u64 switch_net_slot;
+		u64 heap_due_seq;  /* slot of the earliest scheduled frame held back */
+		u64 horizon_slots; /* scheduled frames further ahead than this are refused */
+		/*
+		 * first slots that could be planned at the last changes of rate, of turn_ppb at
+		 * most; those the wire has passed do not matter
+		 */
+		u64 turn_seq[KPN_TURNS];
+		u32 turn_ppb;
+		u64 step_seq;  /* first slot that the last change of base could still reach */
+		u64 floor_seq; /* no slot before it is given away */
+		/* frames in [review_seq, review_end) may be in slots they should not have */
+		u64 review_seq;
+		u64 review_end;
+		u64 offered_seq; /* slots before it have been offered to all that wait */
+		/* best effort: after the last slot given to the class */
+		u64 cursor[KPN_CLASS_COUNT];
+		u64 pending;        /* frames held, in the ring and before it */
+		u32 classes;        /* those that have a slot in the first table */
+		u32 real_bytes_max; /* longest frame that fits every slot it may get */
+		u32 window_slots;   /* from the head on: where a frame may begin */
+		/* so many slots beyond the one on the wire can have been fetched */
+		u32 fetched_slots;
+		u32 lead_slots;
+		u32 lookahead_slots; /* how far from the head best effort is placed ahead */
+		/* and how far at least from the first slot that can be changed */
+		u32 lookahead_min;
+		u32 yielding_max; /* best-effort frames in the ring at once */
+		u32 left;         /* of the budget of the call under way */
+		/*
+		 * what frames for any of several slots need beyond KPN_STORE_NS: by those that were
+		 * late
+		 */
+		u32 hurry_ns;
+		/*
+		 * of the bytes of a frame that has left; 0 with padding on demand: the next one
+		 * sees to them
+		 */
+		u32 zeroed_mask;
+		/*
+		 * per descriptor: from there on its buffer is zero; NULL: it is, wherever no frame
+		 * is
+		 */
+		u16 *old_bytes;
+		u32 shaped; /* classes whose best effort is sent as their credit allows */
+		struct kpn_credit credit[KPN_CLASS_COUNT];
+	} frames;
 
-	/* a stop */
-	u64 sent_seq;  /* frames in slots before this one have left */
-	u64 doubt_seq; /* frames before this one may have */
+	/* span: frames of several slots */
+	struct {
+		struct kpn_span_rule rule;
+		u32 slots_max; /* of the longest frame; 1: none is longer than a slot */
+		s64 keep_ps;   /* by so much its slots may differ from nominal, together */
+		/* so much further on than others it begins: its stores take longer */
+		u32 ahead_slots;
+		u64 stores_ns; /* that all stores of the longest may take */
+	} span;
+
+	/* stop: how far the wire got */
+	struct {
+		u64 sent_seq;  /* frames in slots before this one have left */
+		u64 doubt_seq; /* frames before this one may have */
+	} stop;
 
 	/* for the caller */
 	struct kpn_frame *ended;
@@ -242,7 +273,7 @@ static inline void kpn_end_frame(struct kpn_pacer *pacer, struct kpn_frame *fram
 {
 	frame->verdict = (u8)verdict;
 	frame->start = (struct kpn_time){ 0, 0 };
-	pacer->pending--;
+	pacer->frames.pending--;
 	pacer->stats.verdicts[verdict]++;
 	kpn_end_list(pacer, frame, &frame->next);
 }
@@ -250,15 +281,15 @@ static inline void kpn_end_frame(struct kpn_pacer *pacer, struct kpn_frame *fram
 /** kpn_spend() - one frame of the budget of the call under way is used up */
 static inline void kpn_spend(struct kpn_pacer *pacer)
 {
-	if (pacer->frames_left)
-		pacer->frames_left--;
+	if (pacer->frames.left)
+		pacer->frames.left--;
 }
 
 /** kpn_slot_bytes_with() - length in bytes of a slot that differs from nominal by @delta_ps */
 static inline u32 kpn_slot_bytes_with(const struct kpn_pacer *pacer, s64 delta_ps)
 {
-	u32 bytes =
-		(u32)kpn_div_u64(delta_ps < 0 ? 0 - (u64)delta_ps : (u64)delta_ps, pacer->byte_ps);
+	u32 bytes = (u32)kpn_div_u64(delta_ps < 0 ? 0 - (u64)delta_ps : (u64)delta_ps,
+				     pacer->time.byte_ps);
 
 	return delta_ps < 0 ? pacer->config.slot_bytes - bytes : pacer->config.slot_bytes + bytes;
 }

@@ -24,9 +24,9 @@
  */
 static inline u32 kpn_pad(struct kpn_pacer *pacer, u8 *buffer, u32 desc, u32 data_bytes)
 {
-	u32 old_bytes = pacer->old_bytes[desc];
+	u32 old_bytes = pacer->frames.old_bytes[desc];
 
-	pacer->old_bytes[desc] = (u16)data_bytes;
+	pacer->frames.old_bytes[desc] = (u16)data_bytes;
 	if (old_bytes <= data_bytes)
 		return data_bytes;
 	memset(buffer + data_bytes, 0, old_bytes - data_bytes);
@@ -39,7 +39,7 @@ static inline u32 kpn_pad(struct kpn_pacer *pacer, u8 *buffer, u32 desc, u32 dat
  */
 static inline void kpn_retire(struct kpn_pacer *pacer, u32 desc, u32 slot_bytes, u32 data_bytes)
 {
-	pacer->nic_ops.retire(pacer->nic, desc, slot_bytes, data_bytes & pacer->zeroed_mask);
+	pacer->nic_ops.retire(pacer->nic, desc, slot_bytes, data_bytes & pacer->frames.zeroed_mask);
 }
 
 /**
@@ -94,12 +94,12 @@ static KPN_ALWAYS_INLINE bool kpn_place_inline(struct kpn_pacer *pacer, struct k
 	s64 delta_ps;
 
 	kpn_copy_frame(buffer, frame->data, data_bytes);
-	if (KPN_UNLIKELY(pacer->old_bytes))
+	if (KPN_UNLIKELY(pacer->frames.old_bytes))
 		written_bytes = kpn_pad(pacer, buffer, desc, data_bytes);
 	if (KPN_UNLIKELY(kpn_lost(pacer, seq, placement, ahead_ns))) {
 		/* nothing of it is written back yet: the next frame here has to say all of it */
-		if (pacer->old_bytes)
-			pacer->old_bytes[desc] = (u16)written_bytes;
+		if (pacer->frames.old_bytes)
+			pacer->frames.old_bytes[desc] = (u16)written_bytes;
 		kpn_retire(pacer, desc, kpn_slot_bytes_with(pacer, pacer->ring.slot[desc].delta_ps),
 			   data_bytes);
 		return false;

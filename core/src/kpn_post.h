@@ -24,7 +24,7 @@ static inline void kpn_post_count(struct kpn_pacer *pacer, u32 count)
 {
 	struct kpn_ring *ring = &pacer->ring;
 
-	pacer->plain_seq += count;
+	pacer->reading.plain_seq += count;
 	if (KPN_UNLIKELY(pacer->align.next_trim_seq < ring->tail.seq + count &&
 			 !(pacer->todo & KPN_TODO_PLAN)))
 		kpn_post_planned(pacer, count);
@@ -66,20 +66,21 @@ static inline void kpn_advance_tail(struct kpn_pacer *pacer)
 	u64 rung_ns;
 	u32 count;
 
-	if (posted > pacer->posted_low)
+	if (posted > pacer->posting.posted_low)
 		return;
 	count = pacer->config.depth_slots - posted;
-	if (KPN_UNLIKELY(pacer->posted_low == KPN_POST_NOW))
+	if (KPN_UNLIKELY(pacer->posting.posted_low == KPN_POST_NOW))
 		count = kpn_more_count(pacer, count);
-	if (KPN_UNLIKELY(count > pacer->rearm_max))
-		count = pacer->rearm_max;
+	if (KPN_UNLIKELY(count > pacer->posting.rearm_max))
+		count = pacer->posting.rearm_max;
 	if (KPN_UNLIKELY(ring->span_count))
 		count = (u32)(kpn_ring_behind(ring, tail_seq + count) - tail_seq);
 	kpn_post_count(pacer, count);
 	kpn_ring_bell(pacer);
 	rung_ns = kpn_cpu_now(pacer);
-	if (KPN_UNLIKELY((s64)(tail_ps - pacer->strip.upper_ps - pacer->restart_ps_max) <
-			 (s64)((rung_ns - pacer->strip.cpu_ns + 2 * pacer->tick_ns) * 1002)))
+	if (KPN_UNLIKELY(
+		    (s64)(tail_ps - pacer->strip.upper_ps - pacer->reading.restart_ps_max) <
+		    (s64)((rung_ns - pacer->strip.cpu_ns + 2 * pacer->reading.tick_ns) * 1002)))
 		kpn_suspect_late_bell(pacer, tail_seq, tail_ps, rung_ns);
 	/* until here the wire could not go past the old tail, and nothing beyond was read */
 	pacer->strip.end_ps = ring->tail.ps;

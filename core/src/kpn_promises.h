@@ -9,8 +9,8 @@
 static inline u32 kpn_gap_slots(const struct kpn_pacer *pacer)
 {
 	if (pacer->config.trim == KPN_TRIM_ANY || !pacer->phase_locked)
-		return pacer->span_slots_max;
-	return pacer->table[0].partition->gap_slots;
+		return pacer->span.slots_max;
+	return pacer->frames.table[0].partition->gap_slots;
 }
 
 #endif

@@ -18,10 +18,10 @@ static inline bool kpn_merge_reading(struct kpn_pacer *pacer, u64 before_ns, u64
 				     struct kpn_interval bounds)
 {
 	struct kpn_strip *strip = &pacer->strip;
-	u64 now_ns = after_ns + pacer->tick_ns;
+	u64 now_ns = after_ns + pacer->reading.tick_ns;
 
-	return kpn_strip_merge(strip, now_ns, bounds.lower_ps + pacer->lower_ahead_ps,
-			       bounds.upper_ps + pacer->upper_ahead_ps +
+	return kpn_strip_merge(strip, now_ns, bounds.lower_ps + pacer->reading.lower_ahead_ps,
+			       bounds.upper_ps + pacer->reading.upper_ahead_ps +
 				       kpn_pace_ps(now_ns - before_ns, strip->pace_upper));
 }
 

@@ -8,7 +8,7 @@
 /** kpn_table_at() - the partition in force at slot @seq */
 static inline const struct kpn_table *kpn_table_at(const struct kpn_pacer *pacer, u64 seq)
 {
-	return &pacer->table[KPN_UNLIKELY(seq >= pacer->switch_seq) ? 1 : 0];
+	return &pacer->frames.table[KPN_UNLIKELY(seq >= pacer->frames.switch_seq) ? 1 : 0];
 }
 
 /** kpn_plane_index() - plane index of slot @seq in @table */
@@ -36,22 +36,24 @@ static inline bool kpn_allowed_in(const struct kpn_pacer *pacer, u64 seq, u8 tc)
  */
 static inline bool kpn_has_slots(const struct kpn_pacer *pacer, u8 tc)
 {
-	const struct kpn_partition *next = pacer->table[1].partition;
+	const struct kpn_partition *next = pacer->frames.table[1].partition;
 
-	if (KPN_LIKELY(pacer->classes >> tc & 1))
+	if (KPN_LIKELY(pacer->frames.classes >> tc & 1))
 		return true;
 	return next && next->classes >> tc & 1 &&
-	       (s64)(pacer->switch_seq - pacer->ring.head.seq) <= (s64)pacer->horizon_slots;
+	       (s64)(pacer->frames.switch_seq - pacer->ring.head.seq) <=
+		       (s64)pacer->frames.horizon_slots;
 }
 
 /** kpn_row_max() - most slots in a row that class @tc has, or will have as in kpn_has_slots() */
 static inline u32 kpn_row_max(const struct kpn_pacer *pacer, u8 tc)
 {
-	const struct kpn_partition *next = pacer->table[1].partition;
-	u32 slots = pacer->table[0].partition->row_max[tc];
+	const struct kpn_partition *next = pacer->frames.table[1].partition;
+	u32 slots = pacer->frames.table[0].partition->row_max[tc];
 
 	if (next && next->row_max[tc] > slots &&
-	    (s64)(pacer->switch_seq - pacer->ring.head.seq) <= (s64)pacer->horizon_slots)
+	    (s64)(pacer->frames.switch_seq - pacer->ring.head.seq) <=
+		    (s64)pacer->frames.horizon_slots)
 		slots = next->row_max[tc];
 	return slots;
 }
@@ -81,7 +83,7 @@ static inline bool kpn_row_fits(const struct kpn_pacer *pacer, u64 seq, u32 slot
 
 	if (pacer->ring.trim_count)
 		delta_ps = (s64)kpn_ring_deltas_ps(&pacer->ring, seq, seq + slots);
-	return delta_ps <= pacer->span_keep_ps && delta_ps >= -pacer->span_keep_ps;
+	return delta_ps <= pacer->span.keep_ps && delta_ps >= -pacer->span.keep_ps;
 }
 
 /**

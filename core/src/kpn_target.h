@@ -26,10 +26,11 @@ static inline u64 kpn_target_of(const struct kpn_pacer *pacer, const struct kpn_
 	 * First slot not before x = txtime - tolerance - sfd: the one after the last before or at x
 	 * - 1 ps.
 	 */
-	ns -= pacer->early_ns;
+	ns -= pacer->time.early_ns;
 	if (ns < 0)
 		return 0 - pacer->align.base;
-	return kpn_grid_floor(&pacer->align.grid, ns, pacer->early_rest_ps) + 1 - pacer->align.base;
+	return kpn_grid_floor(&pacer->align.grid, ns, pacer->time.early_rest_ps) + 1 -
+	       pacer->align.base;
 }
 
 /** kpn_insert_rekey() - the map from txtime to slot, or the earliest frame held back, changed */

@@ -50,12 +50,12 @@ size_t kpn_pacer_bytes(const struct kpn_config *config)
 static void plan_polls(struct kpn_pacer *pacer)
 {
 	const struct kpn_config *config = &pacer->config;
-	u64 poll_ns = kpn_div_u64(config->batch_slots * pacer->slot_ps, 1000);
+	u64 poll_ns = kpn_div_u64(config->batch_slots * pacer->time.slot_ps, 1000);
 	u64 spent_ns = config->poll_overhead_ns;
 
 	if (pacer->phase_locked) {
-		u64 depth_ns = posted_ns(config->depth_slots, pacer->slot_ps);
-		u64 unposted = unposted_ns(config, &pacer->caps, pacer->slot_ps);
+		u64 depth_ns = posted_ns(config->depth_slots, pacer->time.slot_ps);
+		u64 unposted = unposted_ns(config, &pacer->caps, pacer->time.slot_ps);
 
 		if (depth_ns < poll_ns - spent_ns + unposted) {
 			poll_ns = depth_ns;
@@ -67,17 +67,17 @@ static void plan_polls(struct kpn_pacer *pacer)
 	 * state nothing: rather a wire that runs dry, and says so, than a CPU that does nothing but
 	 * poll.
 	 */
-	pacer->poll_ns =
+	pacer->time.poll_ns =
 		poll_ns > spent_ns + KPN_POLL_NS_MIN ? poll_ns - spent_ns : KPN_POLL_NS_MIN;
 	/*
 	 * One slot of dither gives every phase against the index; never more than half the
 	 * interval, nor less than the surroundings sustain.
 	 */
-	pacer->dither_ns = config->dither ? kpn_div_u64(pacer->slot_ps, 1000) : 0;
-	if (pacer->dither_ns > pacer->poll_ns / 2)
-		pacer->dither_ns = pacer->poll_ns / 2;
-	if (pacer->dither_ns > pacer->poll_ns - pacer->caps.poll_ns_min)
-		pacer->dither_ns = pacer->poll_ns - pacer->caps.poll_ns_min;
+	pacer->time.dither_ns = config->dither ? kpn_div_u64(pacer->time.slot_ps, 1000) : 0;
+	if (pacer->time.dither_ns > pacer->time.poll_ns / 2)
+		pacer->time.dither_ns = pacer->time.poll_ns / 2;
+	if (pacer->time.dither_ns > pacer->time.poll_ns - pacer->caps.poll_ns_min)
+		pacer->time.dither_ns = pacer->time.poll_ns - pacer->caps.poll_ns_min;
 }
 
 /*
@@ -95,44 +95,44 @@ static void use_slot_time(struct kpn_pacer *pacer)
 	const struct kpn_config *config = &pacer->config;
 	u64 sfd_ns;
 
-	pacer->byte_ps = kpn_byte_time_ps(config->rate_bps);
-	pacer->slot_ps = (u64)kpn_wire_bytes(config->slot_bytes) * pacer->byte_ps;
-	pacer->sfd_ps = (u64)KPN_PREAMBLE_BYTES * pacer->byte_ps;
-	sfd_ns = kpn_div_u64(pacer->sfd_ps, 1000);
-	pacer->early_ns = (s64)(config->tolerance_ns + sfd_ns + 1);
-	pacer->early_rest_ps = (u32)((sfd_ns + 1) * 1000 - pacer->sfd_ps) - 1;
-	pacer->slot_ps_min = pacer->slot_ps;
-	pacer->real_bytes_max = config->slot_bytes;
+	pacer->time.byte_ps = kpn_byte_time_ps(config->rate_bps);
+	pacer->time.slot_ps = (u64)kpn_wire_bytes(config->slot_bytes) * pacer->time.byte_ps;
+	pacer->time.sfd_ps = (u64)KPN_PREAMBLE_BYTES * pacer->time.byte_ps;
+	sfd_ns = kpn_div_u64(pacer->time.sfd_ps, 1000);
+	pacer->time.early_ns = (s64)(config->tolerance_ns + sfd_ns + 1);
+	pacer->time.early_rest_ps = (u32)((sfd_ns + 1) * 1000 - pacer->time.sfd_ps) - 1;
+	pacer->time.slot_ps_min = pacer->time.slot_ps;
+	pacer->frames.real_bytes_max = config->slot_bytes;
 	if (pacer->phase_locked) {
-		pacer->slot_ps_min -= (u64)config->trim_down_bytes * pacer->byte_ps;
+		pacer->time.slot_ps_min -= (u64)config->trim_down_bytes * pacer->time.byte_ps;
 		if (config->trim == KPN_TRIM_ANY)
-			pacer->real_bytes_max -= config->trim_down_bytes;
+			pacer->frames.real_bytes_max -= config->trim_down_bytes;
 	}
-	pacer->horizon_slots = (u64)1 << 62;
+	pacer->frames.horizon_slots = (u64)1 << 62;
 	if (config->horizon_ns) {
-		u64 thousands = kpn_div_u64(config->horizon_ns, pacer->slot_ps);
-		u64 rest_ns = config->horizon_ns - thousands * pacer->slot_ps;
+		u64 thousands = kpn_div_u64(config->horizon_ns, pacer->time.slot_ps);
+		u64 rest_ns = config->horizon_ns - thousands * pacer->time.slot_ps;
 
-		pacer->horizon_slots =
-			thousands * 1000 + kpn_div_u64(rest_ns * 1000, pacer->slot_ps) + 1;
+		pacer->frames.horizon_slots =
+			thousands * 1000 + kpn_div_u64(rest_ns * 1000, pacer->time.slot_ps) + 1;
 	}
 }
 
 /* Frames longer than a slot, and what the longest asks for. */
 static void use_spans(struct kpn_pacer *pacer)
 {
-	pacer->span_slots_max = kpn_span_slots_max(&pacer->config, &pacer->caps);
-	pacer->window_slots = pacer->config.ring_slots - (pacer->span_slots_max - 1);
-	pacer->fetched_slots = pacer->caps.prefetch_slots_max;
-	if (pacer->span_slots_max < 2)
+	pacer->span.slots_max = kpn_span_slots_max(&pacer->config, &pacer->caps);
+	pacer->frames.window_slots = pacer->config.ring_slots - (pacer->span.slots_max - 1);
+	pacer->frames.fetched_slots = pacer->caps.prefetch_slots_max;
+	if (pacer->span.slots_max < 2)
 		return;
-	pacer->span_rule = kpn_span_rule_of(&pacer->config, &pacer->caps);
-	pacer->span_keep_ps = (s64)pacer->span_rule.keep_bytes * pacer->byte_ps;
-	pacer->span_stores_ns = kpn_span_stores_ns_max(&pacer->caps, pacer->span_slots_max);
-	pacer->span_ahead_slots =
-		(u32)kpn_span_ahead(&pacer->caps, pacer->span_slots_max, pacer->slot_ps);
+	pacer->span.rule = kpn_span_rule_of(&pacer->config, &pacer->caps);
+	pacer->span.keep_ps = (s64)pacer->span.rule.keep_bytes * pacer->time.byte_ps;
+	pacer->span.stores_ns = kpn_span_stores_ns_max(&pacer->caps, pacer->span.slots_max);
+	pacer->span.ahead_slots =
+		(u32)kpn_span_ahead(&pacer->caps, pacer->span.slots_max, pacer->time.slot_ps);
 	/* the last slot of a frame can be longer, and so begin sooner, than a nominal one would */
-	pacer->fetched_slots++;
+	pacer->frames.fetched_slots++;
 }
 
 static u32 max_u32(u32 value, u32 least)
@@ -147,28 +147,31 @@ static u32 max_u32(u32 value, u32 least)
 static bool posts_batches(const struct kpn_pacer *pacer)
 {
 	const struct kpn_config *config = &pacer->config;
-	u64 unposted = unposted_ns(config, &pacer->caps, pacer->slot_ps);
+	u64 unposted = unposted_ns(config, &pacer->caps, pacer->time.slot_ps);
 
 	if (config->depth_slots < 3 * config->batch_slots)
 		return false;
-	return posted_ns(config->depth_slots - 2 * config->batch_slots, pacer->slot_ps) >= unposted;
+	return posted_ns(config->depth_slots - 2 * config->batch_slots, pacer->time.slot_ps) >=
+	       unposted;
 }
 
 static void use_budget(struct kpn_pacer *pacer)
 {
 	const struct kpn_config *config = &pacer->config;
 
-	pacer->yielding_max = config->budget_frames;
-	pacer->lookahead_min =
-		2 * config->batch_slots + 1 + pacer->span_slots_max + pacer->span_ahead_slots;
-	pacer->lookahead_slots = config->depth_slots < pacer->yielding_max ? config->depth_slots :
-									     pacer->yielding_max;
-	pacer->trims_max = max_u32(2 * config->batch_slots, BUDGET_WORK_MIN);
-	pacer->rearm_max = ~0u;
+	pacer->frames.yielding_max = config->budget_frames;
+	pacer->frames.lookahead_min =
+		2 * config->batch_slots + 1 + pacer->span.slots_max + pacer->span.ahead_slots;
+	pacer->frames.lookahead_slots = config->depth_slots < pacer->frames.yielding_max ?
+						config->depth_slots :
+						pacer->frames.yielding_max;
+	pacer->posting.trims_max = max_u32(2 * config->batch_slots, BUDGET_WORK_MIN);
+	pacer->posting.rearm_max = ~0u;
 	if (!pacer->caps.desc_persistent)
-		pacer->rearm_max = max_u32(4 * config->batch_slots, BUDGET_WORK_MIN);
-	pacer->usual_low = config->depth_slots - (posts_batches(pacer) ? config->batch_slots : 1);
-	pacer->posted_low = pacer->usual_low;
+		pacer->posting.rearm_max = max_u32(4 * config->batch_slots, BUDGET_WORK_MIN);
+	pacer->posting.usual_low =
+		config->depth_slots - (posts_batches(pacer) ? config->batch_slots : 1);
+	pacer->posting.posted_low = pacer->posting.usual_low;
 }
 
 /* What the limits of the backend mean in slots and positions. */
@@ -178,29 +181,31 @@ static void use_caps(struct kpn_pacer *pacer)
 	s64 lag_ns = 0 - (s64)caps->index_to_wire_ns_min;
 	s64 reach_ns = caps->index_to_wire_ns_max;
 
-	pacer->tick_ns = max_u32(caps->cpu_tick_ns, 1);
-	pacer->tick_ps = pacer->tick_ns * 1001ull;
-	pacer->index_modulus = caps->index_modulus ? caps->index_modulus : KPN_INDEX_MODULUS_MAX;
-	pacer->index_back_ps = caps->index_counts_done ? 0 : pacer->slot_ps;
-	pacer->restart_ps_max = caps->restart_ns_max * 1001ull + 1000;
+	pacer->reading.tick_ns = max_u32(caps->cpu_tick_ns, 1);
+	pacer->reading.tick_ps = pacer->reading.tick_ns * 1001ull;
+	pacer->reading.index_modulus =
+		caps->index_modulus ? caps->index_modulus : KPN_INDEX_MODULUS_MAX;
+	pacer->reading.index_back_ps = caps->index_counts_done ? 0 : pacer->time.slot_ps;
+	pacer->reading.restart_ps_max = caps->restart_ns_max * 1001ull + 1000;
 	/*
 	 * The frame on the wire is one more that cannot be changed. In paper mode the lead is a
 	 * batch (C3).
 	 */
-	pacer->lead_slots = pacer->fetched_slots + 1;
+	pacer->frames.lead_slots = pacer->frames.fetched_slots + 1;
 	if (!pacer->phase_locked)
-		pacer->lead_slots = max_u32(pacer->lead_slots, pacer->config.batch_slots);
+		pacer->frames.lead_slots =
+			max_u32(pacer->frames.lead_slots, pacer->config.batch_slots);
 	/*
 	 * Fewer posted than this after a reading: the wire may have run dry, or may before the
 	 * doorbell.
 	 */
-	pacer->quiet_slots =
-		1 + pacer->span_slots_max +
-		(u32)kpn_div_u64(pacer->restart_ps_max + (lag_ns > 0 ? 1000 * (u64)lag_ns : 0),
-				 pacer->slot_ps_min);
+	pacer->reading.quiet_slots = 1 + pacer->span.slots_max +
+				     (u32)kpn_div_u64(pacer->reading.restart_ps_max +
+							      (lag_ns > 0 ? 1000 * (u64)lag_ns : 0),
+						      pacer->time.slot_ps_min);
 	/* What the products of a plain reading could not hold is always looked at in full. */
 	if (lag_ns > (s64)KPN_PACE_NS_MAX / 2 || reach_ns > (s64)KPN_PACE_NS_MAX / 2)
-		pacer->quiet_slots = 0xffffffffu;
+		pacer->reading.quiet_slots = 0xffffffffu;
 }
 
 /* An index may stand still for a pause, a restart, what it lags, some slots and some polls. */
@@ -210,8 +215,8 @@ static u64 stall_ns(const struct kpn_pacer *pacer)
 	s64 spread_ns = (s64)caps->index_to_wire_ns_max - caps->index_to_wire_ns_min;
 
 	return (u64)caps->pause_ns_max + caps->restart_ns_max + (u64)spread_ns +
-	       4 * pacer->poll_ns +
-	       (15 + pacer->span_slots_max) * kpn_div_u64(pacer->slot_ps, 1000) + 1000000;
+	       4 * pacer->time.poll_ns +
+	       (15 + pacer->span.slots_max) * kpn_div_u64(pacer->time.slot_ps, 1000) + 1000000;
 }
 
 /* Memory behind the pacer: what is in it depends on the configuration. */
@@ -221,21 +226,22 @@ static void lay_out(struct kpn_pacer *pacer)
 	struct kpn_partition *partition = align_up(pacer + 1);
 	char *next = align_up(partition + 1);
 
-	kpn_ring_init(&pacer->ring, next, config->ring_slots, pacer->slot_ps);
+	kpn_ring_init(&pacer->ring, next, config->ring_slots, pacer->time.slot_ps);
 	next = align_up(next + kpn_ring_bytes(config->ring_slots));
 	kpn_prebuffer_init(&pacer->prebuffer, next, config->prebuffer_frames, config->ring_slots);
 	next = align_up(next + kpn_prebuffer_bytes(config->prebuffer_frames, config->ring_slots));
 	kpn_partition_init(partition, next, config->allowed, config->partition_slots);
-	pacer->table[0].partition = partition;
-	pacer->classes = partition->classes;
-	pacer->gap_slots_max = partition->gap_slots;
-	pacer->switch_seq = KPN_SEQ_NEVER;
+	pacer->frames.table[0].partition = partition;
+	pacer->frames.classes = partition->classes;
+	pacer->posting.gap_slots_max = partition->gap_slots;
+	pacer->frames.switch_seq = KPN_SEQ_NEVER;
 	config->allowed = NULL;
-	pacer->zeroed_mask = ~0u;
+	pacer->frames.zeroed_mask = ~0u;
 	if (config->padding == KPN_PADDING_ON_DEMAND) {
-		pacer->zeroed_mask = 0;
-		pacer->old_bytes = (u16 *)(next + kpn_partition_bytes(config->partition_slots));
-		memset(pacer->old_bytes, 0, config->ring_slots * sizeof(u16));
+		pacer->frames.zeroed_mask = 0;
+		pacer->frames.old_bytes =
+			(u16 *)(next + kpn_partition_bytes(config->partition_slots));
+		memset(pacer->frames.old_bytes, 0, config->ring_slots * sizeof(u16));
 	}
 }
 
@@ -255,26 +261,26 @@ struct kpn_pacer *kpn_pacer_init(void *memory, const struct kpn_config *config,
 	pacer->nic = nic;
 	pacer->ended_last = &pacer->ended;
 	pacer->phase_locked = config->mode == KPN_MODE_PHASE_LOCKED;
-	pacer->random = config->seed * 2 + 1;
+	pacer->time.random = config->seed * 2 + 1;
 	use_slot_time(pacer);
 	use_spans(pacer);
 	use_caps(pacer);
 	use_budget(pacer);
 	plan_polls(pacer);
-	pacer->stall_ns = stall_ns(pacer);
+	pacer->reading.stall_ns = stall_ns(pacer);
 	lay_out(pacer);
 
 	kpn_clock_init(&pacer->clock, 0, (struct kpn_time){ start_time_ns, 0 });
 	kpn_strip_init(&pacer->strip, config->drift_ppb_max, config->wander_ppb_per_s_max,
-		       pacer->poll_ns, pacer->tick_ns);
+		       pacer->time.poll_ns, pacer->reading.tick_ns);
 	pacer->strip.pauses = caps->pause_ns_max != 0;
 	pacer->strip.ends = true;
-	kpn_align_init(&pacer->align, pacer->slot_ps,
-		       (u64)max_u32(caps->start_quantum_bytes, 1) * pacer->byte_ps,
-		       (u64)config->trim_down_bytes * pacer->byte_ps,
-		       (u64)config->trim_up_bytes * pacer->byte_ps);
+	kpn_align_init(&pacer->align, pacer->time.slot_ps,
+		       (u64)max_u32(caps->start_quantum_bytes, 1) * pacer->time.byte_ps,
+		       (u64)config->trim_down_bytes * pacer->time.byte_ps,
+		       (u64)config->trim_up_bytes * pacer->time.byte_ps);
 	if (pacer->phase_locked)
-		pacer->lock_slots_max = lock_slots_max(pacer);
+		pacer->posting.lock_slots_max = lock_slots_max(pacer);
 	else
 		pacer->align.next_trim_seq = KPN_SEQ_NEVER;
 	kpn_insert_rekey(pacer);
@@ -319,12 +325,13 @@ bool kpn_pacer_poll(struct kpn_pacer *pacer)
 	before_ns = kpn_cpu_now(pacer);
 	index = pacer->nic_ops.read_index(pacer->nic);
 	after_ns = kpn_cpu_now(pacer);
-	pacer->read_ns = after_ns;
+	pacer->reading.read_ns = after_ns;
 	pacer->stats.polls++;
-	if (__builtin_sub_overflow(index, pacer->head_index, &moved))
-		moved += pacer->index_modulus;
-	if (KPN_UNLIKELY(pacer->ring.index_seq + moved >= pacer->plain_seq ||
-			 (!moved && (s64)(before_ns - pacer->progress_ns) > (s64)pacer->stall_ns)))
+	if (__builtin_sub_overflow(index, pacer->reading.head_index, &moved))
+		moved += pacer->reading.index_modulus;
+	if (KPN_UNLIKELY(pacer->ring.index_seq + moved >= pacer->reading.plain_seq ||
+			 (!moved && (s64)(before_ns - pacer->reading.progress_ns) >
+					    (s64)pacer->reading.stall_ns)))
 		return kpn_poll_slowly(pacer, before_ns, after_ns, index, moved);
 	kpn_take_index(pacer, moved, index, after_ns);
 	if (KPN_UNLIKELY(pacer->ring.trim_count | pacer->ring.span_count))
@@ -333,11 +340,11 @@ bool kpn_pacer_poll(struct kpn_pacer *pacer)
 		merged = kpn_merge_reading(pacer, before_ns, after_ns, kpn_nominal_bounds(pacer));
 	/* A reading that took too long for the products is one at which rates are due. */
 	if (KPN_UNLIKELY(!merged))
-		return kpn_observe_slowly(pacer, before_ns, pacer->read_ns, moved);
+		return kpn_observe_slowly(pacer, before_ns, pacer->reading.read_ns, moved);
 	kpn_complete(pacer, kpn_passed_seq(pacer));
 	if (pacer->prebuffer.heap_count | pacer->prebuffer.backlog | pacer->todo) {
-		pacer->frames_left = pacer->config.budget_frames;
-		kpn_do_todo(pacer, pacer->read_ns);
+		pacer->frames.left = pacer->config.budget_frames;
+		kpn_do_todo(pacer, pacer->reading.read_ns);
 	}
 	kpn_advance_tail(pacer);
 	return kpn_has_news(pacer);
@@ -346,11 +353,11 @@ bool kpn_pacer_poll(struct kpn_pacer *pacer)
 u64 kpn_pacer_poll_interval_ns(struct kpn_pacer *pacer)
 {
 	/* xorshift64*: any sequence without a period near that of the slots will do. */
-	pacer->random ^= pacer->random >> 12;
-	pacer->random ^= pacer->random << 25;
-	pacer->random ^= pacer->random >> 27;
-	return pacer->poll_ns -
-	       kpn_mul(pacer->random * 2685821657736338717ull, pacer->dither_ns).high;
+	pacer->time.random ^= pacer->time.random >> 12;
+	pacer->time.random ^= pacer->time.random << 25;
+	pacer->time.random ^= pacer->time.random >> 27;
+	return pacer->time.poll_ns -
+	       kpn_mul(pacer->time.random * 2685821657736338717ull, pacer->time.dither_ns).high;
 }
 
 struct kpn_frame *kpn_pacer_take_ended(struct kpn_pacer *pacer)

@@ -25,11 +25,12 @@ static inline bool read_position(const struct kpn_pacer *pacer, u64 cpu_ns, u64 
 	struct kpn_interval wire = {
 		.lower_ps = strip->lower_ps + kpn_pace_ps(dt_ns, strip->pace_lower),
 		.upper_ps = strip->upper_ps +
-			    kpn_pace_ps(dt_ns + pacer->tick_ns, strip->pace_upper) + 1,
+			    kpn_pace_ps(dt_ns + pacer->reading.tick_ns, strip->pace_upper) + 1,
 	};
 
 	*position_ps = kpn_strip_read(strip, wire);
-	return (s64)dt_ns >= 0 && dt_ns + pacer->tick_ns <= strip->rate_due_ns - strip->cpu_ns &&
+	return (s64)dt_ns >= 0 &&
+	       dt_ns + pacer->reading.tick_ns <= strip->rate_due_ns - strip->cpu_ns &&
 	       (s64)(wire.upper_ps - pacer->ring.tail.ps) <= 0;
 }
 
@@ -84,7 +85,7 @@ int kpn_pacer_adjfine(struct kpn_pacer *pacer, s64 scaled_ppm)
 		u64 base = pacer->align.base;
 
 		/* by more than half a slot, perhaps: then another one is nearer */
-		pacer->frames_left = pacer->config.budget_frames;
+		pacer->frames.left = pacer->config.budget_frames;
 		kpn_plan_again(pacer, first, cpu_ns);
 		if (pacer->align.base != base)
 			kpn_emit(pacer, KPN_EVENT_STEP);
@@ -100,7 +101,7 @@ int kpn_pacer_adjfine(struct kpn_pacer *pacer, s64 scaled_ppm)
 static void set(struct kpn_pacer *pacer, u64 cpu_ns, bool moved)
 {
 	pacer->synchronised = pacer->running;
-	pacer->frames_left = pacer->config.budget_frames;
+	pacer->frames.left = pacer->config.budget_frames;
 	if (!pacer->running || !moved) {
 		pacer->stats.steps++;
 		kpn_emit(pacer, KPN_EVENT_STEP);

@@ -45,7 +45,7 @@ static u32 copy_fragments(struct kpn_pacer *pacer, const struct kpn_frame *frame
 		u32 bytes = data_in(span, i, data_bytes, &from);
 
 		memcpy(buffer, (const u8 *)frame->data + from, bytes);
-		if (pacer->old_bytes)
+		if (pacer->frames.old_bytes)
 			written_bytes = kpn_pad(pacer, buffer, desc, bytes);
 	}
 	return written_bytes;
@@ -58,8 +58,8 @@ static void take_fragments_back(struct kpn_pacer *pacer, const struct kpn_frame 
 	u32 from;
 	u32 i;
 
-	if (pacer->old_bytes)
-		pacer->old_bytes[first] = (u16)written_bytes;
+	if (pacer->frames.old_bytes)
+		pacer->frames.old_bytes[first] = (u16)written_bytes;
 	for (i = 0; i < span->fragments; i++) {
 		u32 desc = nth_desc(&pacer->ring, first, i);
 
@@ -97,15 +97,15 @@ static u64 shift_ps(const struct kpn_pacer *pacer, const struct kpn_span *span)
 	if (span->fragments == span->slots)
 		return 0;
 	if (span->fragments > 1)
-		return pacer->slot_ps;
-	return (u64)kpn_wire_bytes(span->frame_bytes) * pacer->byte_ps - pacer->slot_ps;
+		return pacer->time.slot_ps;
+	return (u64)kpn_wire_bytes(span->frame_bytes) * pacer->time.byte_ps - pacer->time.slot_ps;
 }
 
 KPN_NOINLINE bool kpn_place_span(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 seq,
 				 enum kpn_verdict verdict, const struct kpn_placement *placement,
 				 u64 ahead_ns)
 {
-	struct kpn_span span = kpn_span_of(&pacer->span_rule, frame->frame_bytes);
+	struct kpn_span span = kpn_span_of(&pacer->span.rule, frame->frame_bytes);
 	u32 first = kpn_ring_desc(&pacer->ring, seq);
 	u32 written_bytes = copy_fragments(pacer, frame, &span, first);
 	bool yields = verdict == KPN_VERDICT_BEST_EFFORT;
@@ -133,7 +133,7 @@ KPN_NOINLINE bool kpn_place_span(struct kpn_pacer *pacer, struct kpn_frame *fram
 void kpn_retire_span(struct kpn_pacer *pacer, u32 first, const struct kpn_frame *frame,
 		     s64 delta_ps)
 {
-	struct kpn_span span = kpn_span_of(&pacer->span_rule, frame->frame_bytes);
+	struct kpn_span span = kpn_span_of(&pacer->span.rule, frame->frame_bytes);
 	u32 data_bytes = (u32)frame->frame_bytes - KPN_FCS_BYTES;
 	u32 slot_bytes = kpn_slot_bytes_with(pacer, delta_ps);
 	u32 desc = nth_desc(&pacer->ring, first, span.slots - 1);
@@ -150,14 +150,14 @@ void kpn_retire_span(struct kpn_pacer *pacer, u32 first, const struct kpn_frame 
 		/* the FCS of fragments stands behind the data, further on where they were trimmed */
 		if (span.fragments > 1)
 			data_bytes = kpn_span_fragment(&span, i, &from) +
-				     (span.last_bytes ? 0 : pacer->span_rule.keep_bytes);
+				     (span.last_bytes ? 0 : pacer->span.rule.keep_bytes);
 		kpn_retire(pacer, desc, slot_bytes, data_bytes);
 	}
 }
 
 void kpn_trim_span(struct kpn_pacer *pacer, u32 desc, const struct kpn_frame *frame, s64 delta_ps)
 {
-	struct kpn_span span = kpn_span_of(&pacer->span_rule, frame->frame_bytes);
+	struct kpn_span span = kpn_span_of(&pacer->span.rule, frame->frame_bytes);
 	u32 more_bytes = trim_bytes(pacer, delta_ps);
 	u32 before = span.slots - 1;
 
@@ -179,9 +179,9 @@ static KPN_NOINLINE void hurry_less(struct kpn_pacer *pacer, const struct kpn_pl
 {
 	s64 late_ns = (s64)(kpn_cpu_now(pacer) + KPN_STORE_NS + pacer->caps.store_ns_max -
 			    placement->cpu_ns);
-	u64 ahead_ns = pacer->hurry_ns + (late_ns > 0 ? 2 * (u64)late_ns : 0);
+	u64 ahead_ns = pacer->frames.hurry_ns + (late_ns > 0 ? 2 * (u64)late_ns : 0);
 
-	pacer->hurry_ns = ahead_ns < KPN_HURRY_NS_MAX ? (u32)ahead_ns : KPN_HURRY_NS_MAX;
+	pacer->frames.hurry_ns = ahead_ns < KPN_HURRY_NS_MAX ? (u32)ahead_ns : KPN_HURRY_NS_MAX;
 }
 
 KPN_NOINLINE bool kpn_place(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 seq,
@@ -198,6 +198,6 @@ KPN_NOINLINE bool kpn_place(struct kpn_pacer *pacer, struct kpn_frame *frame, u6
 		return false;
 	}
 	/* a CPU that was held up once is not slow for ever */
-	pacer->hurry_ns -= pacer->hurry_ns / 8;
+	pacer->frames.hurry_ns -= pacer->frames.hurry_ns / 8;
 	return true;
 }

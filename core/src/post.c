@@ -46,7 +46,7 @@ static void set_length(struct kpn_pacer *pacer, const struct kpn_cursor *at, s64
 static bool holds(const struct kpn_pacer *pacer, const struct kpn_frame *frame, s64 delta_ps)
 {
 	if (KPN_UNLIKELY(frame->slots > 1))
-		return delta_ps <= pacer->span_keep_ps && delta_ps >= -pacer->span_keep_ps;
+		return delta_ps <= pacer->span.keep_ps && delta_ps >= -pacer->span.keep_ps;
 	return frame->frame_bytes <= kpn_slot_bytes_with(pacer, delta_ps);
 }
 
@@ -59,7 +59,7 @@ static s64 trim_in_part(struct kpn_pacer *pacer, u64 seq, s64 delta_ps)
 	if (pacer->align.lock_seq > seq)
 		kpn_align_unlock(&pacer->align);
 	kpn_align_replan(&pacer->align, seq + 1);
-	return delta_ps < 0 ? -pacer->span_keep_ps : pacer->span_keep_ps;
+	return delta_ps < 0 ? -pacer->span.keep_ps : pacer->span.keep_ps;
 }
 
 /*
@@ -106,8 +106,8 @@ static void pass_over(struct kpn_pacer *pacer, u64 first)
 {
 	kpn_align_replan(&pacer->align, first);
 	kpn_align_unlock(&pacer->align);
-	if (pacer->todo & KPN_TODO_TABLE && pacer->floor_seq < first)
-		pacer->floor_seq = first;
+	if (pacer->todo & KPN_TODO_TABLE && pacer->frames.floor_seq < first)
+		pacer->frames.floor_seq = first;
 }
 
 /* The clock is read. Return: time since it was before */
@@ -150,7 +150,7 @@ static void doubt(struct kpn_pacer *pacer, struct storing *storing, s64 by_ps)
 
 	storing->doubtful_ps += (u64)(by_ps < 0 ? -by_ps : by_ps);
 	if (!slot->frame || slot->frame->slots < 2 ||
-	    kpn_span_of(&pacer->span_rule, slot->frame->frame_bytes).last_bytes)
+	    kpn_span_of(&pacer->span.rule, slot->frame->frame_bytes).last_bytes)
 		return;
 	slot->frame->verdict = KPN_VERDICT_IN_DOUBT;
 	kpn_ring_unyield(ring, kpn_ring_desc(ring, slot->frame->seq));
@@ -177,7 +177,7 @@ static KPN_ALWAYS_INLINE void plan_lengths(struct kpn_pacer *pacer, struct stori
 {
 	struct kpn_ring *ring = &pacer->ring;
 	struct kpn_cursor *plan = &ring->plan;
-	u32 left = pacer->trims_max;
+	u32 left = pacer->posting.trims_max;
 
 	for (; plan->seq != ring->tail.seq && left; left--) {
 		u64 due = next_due(pacer, ring->tail.seq);
@@ -225,16 +225,16 @@ void kpn_post_planned(struct kpn_pacer *pacer, u32 count)
 
 void kpn_post_up_to(struct kpn_pacer *pacer, u64 end)
 {
-	if (pacer->post_seq < end)
-		pacer->post_seq = end;
-	pacer->posted_low = KPN_POST_NOW;
+	if (pacer->posting.post_seq < end)
+		pacer->posting.post_seq = end;
+	pacer->posting.posted_low = KPN_POST_NOW;
 }
 
 u32 kpn_more_count(struct kpn_pacer *pacer, u32 count)
 {
 	const struct kpn_ring *ring = &pacer->ring;
-	u64 most = ring->head.seq + pacer->config.depth_slots + pacer->span_slots_max - 1;
-	u64 end = pacer->post_seq < most ? pacer->post_seq : most;
+	u64 most = ring->head.seq + pacer->config.depth_slots + pacer->span.slots_max - 1;
+	u64 end = pacer->posting.post_seq < most ? pacer->posting.post_seq : most;
 	s64 more = (s64)(end - ring->tail.seq);
 
 	/* more may be posted than the depth, and so nothing be missing */
@@ -242,10 +242,10 @@ u32 kpn_more_count(struct kpn_pacer *pacer, u32 count)
 		more = (s32)count;
 	if (more < 0)
 		more = 0;
-	if (more > (s64)pacer->rearm_max)
-		more = pacer->rearm_max;
-	if (ring->tail.seq + (u64)more >= pacer->post_seq)
-		pacer->posted_low = pacer->usual_low;
+	if (more > (s64)pacer->posting.rearm_max)
+		more = pacer->posting.rearm_max;
+	if (ring->tail.seq + (u64)more >= pacer->posting.post_seq)
+		pacer->posting.posted_low = pacer->posting.usual_low;
 	return (u32)more;
 }
 
@@ -303,21 +303,22 @@ u64 kpn_start_at_tail(struct kpn_pacer *pacer)
 	u64 before_ns;
 	u64 after_ns;
 
-	pacer->restart_seq = ring->tail.seq;
-	pacer->steady_ps = start_ps;
+	pacer->reading.restart_seq = ring->tail.seq;
+	pacer->reading.steady_ps = start_ps;
 	kpn_align_hold(&pacer->align);
 	if (pacer->phase_locked)
 		end = kpn_ring_next(ring, &ring->claimed, ring->tail.seq, end);
-	if (end - ring->tail.seq > pacer->rearm_max)
-		end = ring->tail.seq + pacer->rearm_max;
+	if (end - ring->tail.seq > pacer->posting.rearm_max)
+		end = ring->tail.seq + pacer->posting.rearm_max;
 	kpn_post_count(pacer, (u32)(end - ring->tail.seq));
 	before_ns = kpn_cpu_now(pacer);
 	kpn_ring_bell(pacer);
 	after_ns = kpn_cpu_now(pacer);
-	kpn_strip_reset(&pacer->strip, after_ns + pacer->tick_ns, start_ps - pacer->restart_ps_max,
-			start_ps + (after_ns + pacer->tick_ns - before_ns) * 1001);
+	kpn_strip_reset(&pacer->strip, after_ns + pacer->reading.tick_ns,
+			start_ps - pacer->reading.restart_ps_max,
+			start_ps + (after_ns + pacer->reading.tick_ns - before_ns) * 1001);
 	pacer->strip.end_ps = ring->tail.ps;
-	pacer->doubtful_ps = 0;
-	pacer->progress_ns = after_ns;
+	pacer->reading.doubtful_ps = 0;
+	pacer->reading.progress_ns = after_ns;
 	return before_ns + (after_ns - before_ns) / 2;
 }

@@ -5,8 +5,8 @@
 /* Where every slot may be trimmed, all may carry frames that take several: these bear less. */
 static void least_span_trim(const struct kpn_pacer *pacer, u64 *trim_ps)
 {
-	if (pacer->span_keep_ps && *trim_ps > (u64)pacer->span_keep_ps)
-		*trim_ps = (u64)pacer->span_keep_ps;
+	if (pacer->span.keep_ps && *trim_ps > (u64)pacer->span.keep_ps)
+		*trim_ps = (u64)pacer->span.keep_ps;
 }
 
 struct kpn_bounds kpn_pacer_bounds(const struct kpn_pacer *pacer, u32 rate_ppb, u32 rate_change_ppb)
@@ -17,16 +17,17 @@ struct kpn_bounds kpn_pacer_bounds(const struct kpn_pacer *pacer, u32 rate_ppb, 
 	 */
 	u64 lag_ps = 1000ull * (u64)(pacer->caps.index_to_wire_ns_max -
 				     (s64)pacer->caps.index_to_wire_ns_min) +
-		     pacer->poll_ns * 2 + 1000ull * pacer->caps.restart_ns_max +
+		     pacer->time.poll_ns * 2 + 1000ull * pacer->caps.restart_ns_max +
 		     1000ull * (KPN_REPLAN_NS + pacer->caps.store_ns_max);
 	struct kpn_align align;
 	u32 unalterable;
 
 	/* a staircase changes its rate at the head, which is as old as the last poll */
 	if (pacer->config.clock_read == KPN_CLOCK_COUNTER)
-		lag_ps += 1000ull * (pacer->poll_ns + pacer->dither_ns) + pacer->slot_ps;
-	unalterable = pacer->fetched_slots + pacer->span_slots_max + 3 +
-		      (u32)kpn_div_u64(lag_ps, pacer->slot_ps_min);
+		lag_ps += 1000ull * (pacer->time.poll_ns + pacer->time.dither_ns) +
+			  pacer->time.slot_ps;
+	unalterable = pacer->frames.fetched_slots + pacer->span.slots_max + 3 +
+		      (u32)kpn_div_u64(lag_ps, pacer->time.slot_ps_min);
 	align = pacer->align;
 	least_span_trim(pacer, &align.down_ps);
 	least_span_trim(pacer, &align.up_ps);
@@ -42,9 +43,9 @@ u32 kpn_pacer_rate_ppb_max(const struct kpn_pacer *pacer)
 {
 	const struct kpn_align *align = &pacer->align;
 	u64 least_ps = align->down_ps < align->up_ps ? align->down_ps : align->up_ps;
-	u64 gap_slots =
-		pacer->config.trim == KPN_TRIM_ANY ? pacer->span_slots_max : pacer->gap_slots_max;
-	u64 gap_ps = pacer->slot_ps * gap_slots;
+	u64 gap_slots = pacer->config.trim == KPN_TRIM_ANY ? pacer->span.slots_max :
+							     pacer->posting.gap_slots_max;
+	u64 gap_ps = pacer->time.slot_ps * gap_slots;
 	u64 rounded_ps = ((gap_ps + least_ps) >> 32) + 4; /* what kpn_align_bounds() rounds up by */
 	u64 most_ppb;
 

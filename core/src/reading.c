@@ -63,8 +63,8 @@ static KPN_NOINLINE void recover_slip(struct kpn_pacer *pacer, u64 cpu_ns, u64 l
 
 	pacer->stats.slips++;
 	pacer->synchronised = false;
-	pacer->distrust = KPN_DISTRUST_POLLS;
-	pacer->steady_ps = upper_ps;
+	pacer->reading.distrust = KPN_DISTRUST_POLLS;
+	pacer->reading.steady_ps = upper_ps;
 	kpn_strip_reset(&pacer->strip, cpu_ns, lower_ps, upper_ps);
 	kpn_clock_settime(&pacer->clock, kpn_middle_of((struct kpn_interval){ lower_ps, upper_ps }),
 			  now);
@@ -81,7 +81,7 @@ static void observe_waiting(struct kpn_pacer *pacer, u64 now_ns, u64 last_ps, u3
 {
 	struct kpn_strip *strip = &pacer->strip;
 	u64 beyond_ps = (now_ns - strip->cpu_ns + 1) * 1002;
-	u64 lower_ps = last_ps - pacer->restart_ps_max - pacer->doubtful_ps -
+	u64 lower_ps = last_ps - pacer->reading.restart_ps_max - pacer->reading.doubtful_ps -
 		       (u64)(s64)pacer->caps.index_to_wire_ns_max * 1002;
 
 	if (kpn_strip_merge_late(strip, now_ns, lower_ps, strip->upper_ps + beyond_ps))
@@ -97,7 +97,7 @@ static void observe(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns, u32 mo
 {
 	const struct kpn_ring *ring = &pacer->ring;
 	struct kpn_interval bounds = kpn_index_bounds(pacer);
-	u64 now_ns = after_ns + pacer->tick_ns;
+	u64 now_ns = after_ns + pacer->reading.tick_ns;
 	u64 lower_ns = now_ns + (u64)(s64)pacer->caps.index_to_wire_ns_max;
 	u64 upper_ns = before_ns + (u64)(s64)pacer->caps.index_to_wire_ns_min;
 
@@ -109,14 +109,14 @@ static void observe(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns, u32 mo
 	 * Which lengths slots have that were stored too late, the wire shows only when it has
 	 * passed them: until then a reading is of before or of after that.
 	 */
-	bounds.lower_ps -= pacer->doubtful_ps;
-	bounds.upper_ps += pacer->doubtful_ps;
+	bounds.lower_ps -= pacer->reading.doubtful_ps;
+	bounds.upper_ps += pacer->reading.doubtful_ps;
 	/*
 	 * Until the index has passed where the wire last (re)started, the wire may still be waiting
 	 * there.
 	 */
-	if (KPN_UNLIKELY(ring->head.seq <= pacer->restart_seq)) {
-		bounds.lower_ps -= pacer->restart_ps_max;
+	if (KPN_UNLIKELY(ring->head.seq <= pacer->reading.restart_seq)) {
+		bounds.lower_ps -= pacer->reading.restart_ps_max;
 		if ((s64)(lower_ns - now_ns) < 0)
 			lower_ns = now_ns;
 		if ((s64)(upper_ns - now_ns) > 0)
@@ -142,12 +142,12 @@ static void renew_references(struct kpn_pacer *pacer)
 {
 	u64 head_ps = pacer->ring.head.ps;
 
-	if (KPN_LIKELY(!((pacer->stats.polls - pacer->renewed_polls) >> 16)))
+	if (KPN_LIKELY(!((pacer->stats.polls - pacer->reading.renewed_polls) >> 16)))
 		return;
-	pacer->renewed_polls = pacer->stats.polls;
+	pacer->reading.renewed_polls = pacer->stats.polls;
 	kpn_locate_tables(pacer);
-	if ((s64)(head_ps - pacer->steady_ps) > (s64)AGE_PS_MAX)
-		pacer->steady_ps = head_ps - AGE_PS_MAX;
+	if ((s64)(head_ps - pacer->reading.steady_ps) > (s64)AGE_PS_MAX)
+		pacer->reading.steady_ps = head_ps - AGE_PS_MAX;
 	if ((s64)(head_ps - pacer->clock.anchor_ps) >> 60) {
 		kpn_clock_reanchor(&pacer->clock, head_ps);
 		kpn_insert_rekey(pacer);
@@ -159,8 +159,8 @@ static void refuse_index(struct kpn_pacer *pacer)
 {
 	pacer->stats.index_errors++;
 	pacer->synchronised = false;
-	pacer->distrust = KPN_DISTRUST_POLLS;
-	pacer->plain_seq = 0;
+	pacer->reading.distrust = KPN_DISTRUST_POLLS;
+	pacer->reading.plain_seq = 0;
 	kpn_emit(pacer, KPN_EVENT_SLIP);
 }
 
@@ -171,18 +171,18 @@ static void refuse_index(struct kpn_pacer *pacer)
  */
 static bool stands_still(struct kpn_pacer *pacer, bool refused, u64 before_ns)
 {
-	u64 looked_ns = before_ns - pacer->looked_ns;
-	u64 most_ns = pacer->stall_ns / 4 + 1;
+	u64 looked_ns = before_ns - pacer->reading.looked_ns;
+	u64 most_ns = pacer->reading.stall_ns / 4 + 1;
 
-	pacer->looked_ns = before_ns;
+	pacer->reading.looked_ns = before_ns;
 	if (!refused) {
-		pacer->refused_ns = 0;
-		return (s64)(before_ns - pacer->progress_ns) > (s64)pacer->stall_ns;
+		pacer->reading.refused_ns = 0;
+		return (s64)(before_ns - pacer->reading.progress_ns) > (s64)pacer->reading.stall_ns;
 	}
-	if (!pacer->refused_ns)
+	if (!pacer->reading.refused_ns)
 		looked_ns = 1;
-	pacer->refused_ns += looked_ns < most_ns ? looked_ns : most_ns;
-	return pacer->refused_ns > pacer->stall_ns;
+	pacer->reading.refused_ns += looked_ns < most_ns ? looked_ns : most_ns;
+	return pacer->reading.refused_ns > pacer->reading.stall_ns;
 }
 
 /* The index is taken, or refused: it is outside what is posted, or no wire can have come there. */
@@ -200,11 +200,11 @@ static bool is_refused(struct kpn_pacer *pacer, u64 after_ns, u32 index, u32 mov
 		if (KPN_UNLIKELY(refused))
 			kpn_take_back(pacer, moved);
 		else
-			pacer->leap_ns = 0;
+			pacer->reading.leap_ns = 0;
 	}
 	if (refused) {
 		refuse_index(pacer);
-		kpn_carry(pacer, after_ns + pacer->tick_ns);
+		kpn_carry(pacer, after_ns + pacer->reading.tick_ns);
 	}
 	return refused;
 }
@@ -215,8 +215,8 @@ bool kpn_poll_slowly(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns, u32 i
 	bool refused;
 	bool idle;
 
-	pacer->frames_left = pacer->config.budget_frames;
-	if (index >= pacer->index_modulus) {
+	pacer->frames.left = pacer->config.budget_frames;
+	if (index >= pacer->reading.index_modulus) {
 		kpn_lose(pacer, KPN_EVENT_LOST);
 		return kpn_has_news(pacer);
 	}
@@ -225,7 +225,7 @@ bool kpn_poll_slowly(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns, u32 i
 		moved = 0;
 	/* At the tail there is nothing to move to, however long nobody looked. */
 	if (ring->index_seq == ring->tail.seq)
-		pacer->progress_ns = after_ns;
+		pacer->reading.progress_ns = after_ns;
 	if (stands_still(pacer, refused, before_ns) && !moved) {
 		kpn_lose(pacer, KPN_EVENT_STALLED);
 		return kpn_has_news(pacer);
@@ -235,7 +235,7 @@ bool kpn_poll_slowly(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns, u32 i
 	idle = ring->index_seq == ring->tail.seq;
 	if (!refused && (!idle || !pacer->caps.index_counts_done))
 		observe(pacer, before_ns, after_ns, moved);
-	if (KPN_UNLIKELY(pacer->doubtful_ps))
+	if (KPN_UNLIKELY(pacer->reading.doubtful_ps))
 		kpn_keep_doubt(pacer,
 			       pacer->caps.index_counts_done ? ring->index_seq : ring->head.seq);
 	if (!pacer->caps.index_counts_done) {
@@ -252,7 +252,8 @@ bool kpn_poll_slowly(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns, u32 i
 	}
 	if (idle)
 		recover_idle(pacer);
-	else if ((s64)(ring->tail.ps - pacer->strip.upper_ps) < (s64)pacer->restart_ps_max ||
+	else if ((s64)(ring->tail.ps - pacer->strip.upper_ps) <
+			 (s64)pacer->reading.restart_ps_max ||
 		 ring->index_seq == ring->tail.seq)
 		kpn_suspect_idle(pacer, after_ns);
 	kpn_do_todo(pacer, after_ns);
@@ -265,13 +266,13 @@ bool kpn_poll_slowly(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns, u32 i
 
 bool kpn_observe_slowly(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns, u32 moved)
 {
-	u32 index = pacer->head_index;
+	u32 index = pacer->reading.head_index;
 
 	if (KPN_UNLIKELY(kpn_index_leaps(pacer, after_ns, moved))) {
 		kpn_take_back(pacer, moved);
 		return kpn_poll_slowly(pacer, before_ns, after_ns, index, moved);
 	}
-	pacer->frames_left = pacer->config.budget_frames;
+	pacer->frames.left = pacer->config.budget_frames;
 	renew_references(pacer);
 	/* nothing is distrusted here: what would have to move does not matter */
 	observe(pacer, before_ns, after_ns, 0);

@@ -86,15 +86,16 @@ void kpn_recall_yielding(struct kpn_pacer *pacer, u32 classes, u64 from, u64 *co
 		taken = frame->next;
 		++*counter;
 		/* what is left of credit is for what comes after a frame that stayed */
-		if (KPN_UNLIKELY(pacer->shaped >> frame->tc & 1) && frame->seq > stayed)
-			kpn_credit_refund(&pacer->credit[frame->tc], frame->seq, frame->slots);
+		if (KPN_UNLIKELY(pacer->frames.shaped >> frame->tc & 1) && frame->seq > stayed)
+			kpn_credit_refund(&pacer->frames.credit[frame->tc], frame->seq,
+					  frame->slots);
 		kpn_prebuffer_put_back(&pacer->prebuffer, frame);
 	}
-	if (pacer->offered_seq > from)
-		pacer->offered_seq = from;
+	if (pacer->frames.offered_seq > from)
+		pacer->frames.offered_seq = from;
 	for (tc = 0; tc < KPN_CLASS_COUNT; tc++) {
-		if (classes >> tc & 1 && pacer->cursor[tc] > from)
-			pacer->cursor[tc] = from;
+		if (classes >> tc & 1 && pacer->frames.cursor[tc] > from)
+			pacer->frames.cursor[tc] = from;
 	}
 }
 
@@ -133,16 +134,16 @@ void kpn_clear_from(struct kpn_pacer *pacer, u64 from)
 	u64 at;
 
 	kpn_recall_yielding(pacer, ~0u, from, &pacer->stats.recalled);
-	for (at = kpn_ring_next(ring, &ring->claimed, from, end); at < end && pacer->frames_left;
+	for (at = kpn_ring_next(ring, &ring->claimed, from, end); at < end && pacer->frames.left;
 	     at = kpn_ring_next(ring, &ring->claimed, at + 1, end))
 		kpn_withdraw_to_heap(pacer, at);
 }
 
 void kpn_review_from(struct kpn_pacer *pacer, u64 from)
 {
-	if (!(pacer->todo & KPN_TODO_REVIEW) || from < pacer->review_seq)
-		pacer->review_seq = from;
-	pacer->review_end = pacer->ring.head.seq + pacer->ring.slots;
+	if (!(pacer->todo & KPN_TODO_REVIEW) || from < pacer->frames.review_seq)
+		pacer->frames.review_seq = from;
+	pacer->frames.review_end = pacer->ring.head.seq + pacer->ring.slots;
 	pacer->todo |= KPN_TODO_REVIEW;
 }
 
@@ -181,17 +182,18 @@ void kpn_review(struct kpn_pacer *pacer, u64 cpu_ns)
 	u64 first_seq = kpn_first_seq_at(pacer, cpu_ns);
 	u32 looks = pacer->config.budget_frames;
 
-	if (pacer->review_seq < ring->head.seq)
-		pacer->review_seq = ring->head.seq;
-	for (; looks && pacer->frames_left; looks--) {
-		u64 at = kpn_ring_next(ring, &ring->claimed, pacer->review_seq, pacer->review_end);
+	if (pacer->frames.review_seq < ring->head.seq)
+		pacer->frames.review_seq = ring->head.seq;
+	for (; looks && pacer->frames.left; looks--) {
+		u64 at = kpn_ring_next(ring, &ring->claimed, pacer->frames.review_seq,
+				       pacer->frames.review_end);
 
-		pacer->review_seq = at;
-		if (at >= pacer->review_end)
+		pacer->frames.review_seq = at;
+		if (at >= pacer->frames.review_end)
 			break;
-		pacer->review_seq++;
+		pacer->frames.review_seq++;
 		review_one(pacer, at, first_seq);
 	}
-	if (pacer->review_seq >= pacer->review_end)
+	if (pacer->frames.review_seq >= pacer->frames.review_end)
 		pacer->todo &= ~(u32)KPN_TODO_REVIEW;
 }

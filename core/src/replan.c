@@ -13,8 +13,8 @@ void kpn_plan_again(struct kpn_pacer *pacer, u64 from, u64 cpu_ns)
 		u64 start_ps = kpn_ring_at(&pacer->ring, from).ps;
 
 		if (kpn_align_choose_base(&pacer->align, &pacer->clock, from, start_ps)) {
-			pacer->step_seq = from;
-			pacer->floor_seq = from;
+			pacer->frames.step_seq = from;
+			pacer->frames.floor_seq = from;
 			if (pacer->config.trim == KPN_TRIM_RESERVED)
 				pacer->todo |= KPN_TODO_TABLE;
 			kpn_place_switch(pacer, from);
@@ -27,7 +27,7 @@ void kpn_plan_again(struct kpn_pacer *pacer, u64 from, u64 cpu_ns)
 		kpn_plan_on(pacer, from, cpu_ns);
 	} else {
 		/* frames keep their slots (B9), which are of other instants now */
-		pacer->step_seq = pacer->ring.head.seq + pacer->ring.slots;
+		pacer->frames.step_seq = pacer->ring.head.seq + pacer->ring.slots;
 	}
 	kpn_insert_rekey(pacer);
 	kpn_insert_due(pacer, cpu_ns);
@@ -65,12 +65,12 @@ static bool note_turn(struct kpn_pacer *pacer, u64 wire_seq, u64 first, u32 *cha
 	u32 i;
 
 	for (i = 0; i < KPN_TURNS; i++) {
-		if (pacer->turn_seq[i] <= wire_seq)
-			room = &pacer->turn_seq[i];
-		else if (*change_ppb < pacer->turn_ppb)
-			*change_ppb = pacer->turn_ppb;
+		if (pacer->frames.turn_seq[i] <= wire_seq)
+			room = &pacer->frames.turn_seq[i];
+		else if (*change_ppb < pacer->frames.turn_ppb)
+			*change_ppb = pacer->frames.turn_ppb;
 	}
-	pacer->turn_ppb = *change_ppb;
+	pacer->frames.turn_ppb = *change_ppb;
 	if (!room)
 		return false;
 	*room = first;
@@ -94,10 +94,10 @@ bool kpn_leaves_grid(struct kpn_pacer *pacer, s64 before_ppm, u64 first, u64 cpu
 	if (rate_ppb < ppb_of(before_ppm))
 		rate_ppb = ppb_of(before_ppm);
 	bound_ps = kpn_pacer_bounds(pacer, rate_ppb, change_ppb).boundary_error_ps;
-	if (bound_ps > pacer->slot_ps / 2)
-		bound_ps = pacer->slot_ps / 2;
+	if (bound_ps > pacer->time.slot_ps / 2)
+		bound_ps = pacer->time.slot_ps / 2;
 	for (i = 0; i < KPN_TURNS; i++) {
-		u64 seq = pacer->turn_seq[i];
+		u64 seq = pacer->frames.turn_seq[i];
 
 		if (seq > wire_seq && seq <= ring->tail.seq && beyond(pacer, seq, bound_ps))
 			return true;
@@ -107,10 +107,11 @@ bool kpn_leaves_grid(struct kpn_pacer *pacer, s64 before_ppm, u64 first, u64 cpu
 
 void kpn_do_todo(struct kpn_pacer *pacer, u64 cpu_ns)
 {
-	bool due = pacer->heap_due_seq != KPN_SEQ_NEVER &&
-		   (s64)(pacer->heap_due_seq - pacer->ring.head.seq) < (s64)pacer->window_slots;
+	bool due = pacer->frames.heap_due_seq != KPN_SEQ_NEVER &&
+		   (s64)(pacer->frames.heap_due_seq - pacer->ring.head.seq) <
+			   (s64)pacer->frames.window_slots;
 
-	if (pacer->todo & KPN_TODO_SWITCH && pacer->ring.head.seq >= pacer->switch_seq)
+	if (pacer->todo & KPN_TODO_SWITCH && pacer->ring.head.seq >= pacer->frames.switch_seq)
 		kpn_switch_tables(pacer);
 	if (pacer->todo & KPN_TODO_PLAN)
 		kpn_plan_on(pacer, 0, cpu_ns - KPN_REPLAN_NS);

@@ -11,17 +11,17 @@
 
 u32 kpn_pacer_frame_slots(const struct kpn_pacer *pacer, u32 frame_bytes)
 {
-	if (frame_bytes <= pacer->real_bytes_max)
+	if (frame_bytes <= pacer->frames.real_bytes_max)
 		return 1;
-	if (pacer->span_slots_max < 2 || frame_bytes > pacer->config.frame_bytes_max)
+	if (pacer->span.slots_max < 2 || frame_bytes > pacer->config.frame_bytes_max)
 		return 0;
-	return kpn_span_of(&pacer->span_rule, frame_bytes).slots;
+	return kpn_span_of(&pacer->span.rule, frame_bytes).slots;
 }
 
 u32 kpn_pacer_frame_bytes_max(const struct kpn_pacer *pacer, u8 tc)
 {
-	u32 least = pacer->real_bytes_max;
-	u32 most = pacer->span_slots_max > 1 ? pacer->config.frame_bytes_max : least;
+	u32 least = pacer->frames.real_bytes_max;
+	u32 most = pacer->span.slots_max > 1 ? pacer->config.frame_bytes_max : least;
 
 	if (!kpn_has_slots(pacer, tc))
 		return 0;
@@ -38,7 +38,7 @@ u32 kpn_pacer_frame_bytes_max(const struct kpn_pacer *pacer, u8 tc)
 
 u32 kpn_pacer_lead_slots(const struct kpn_pacer *pacer)
 {
-	return pacer->lead_slots;
+	return pacer->frames.lead_slots;
 }
 
 /* How far the ends of an interval are from a position. */
@@ -74,7 +74,7 @@ struct kpn_state kpn_pacer_state(const struct kpn_pacer *pacer, u64 cpu_ns)
 		.lock_seq = pacer->phase_locked ? pacer->align.lock_seq : 0,
 		.planned_seq =
 			pacer->todo & KPN_TODO_PLAN ? pacer->ring.plan.seq : pacer->ring.tail.seq,
-		.pending = pacer->pending,
+		.pending = pacer->frames.pending,
 		.scaled_ppm = pacer->clock.scaled_ppm,
 	};
 }
@@ -93,7 +93,7 @@ s64 kpn_pacer_rate(const struct kpn_pacer *pacer)
 
 u64 kpn_pacer_steady_ps(const struct kpn_pacer *pacer)
 {
-	return pacer->steady_ps;
+	return pacer->reading.steady_ps;
 }
 
 const struct kpn_clock *kpn_pacer_clock(const struct kpn_pacer *pacer)
@@ -114,18 +114,19 @@ struct kpn_limits kpn_pacer_limits(const struct kpn_pacer *pacer)
 	 * A row of slots is looked for up to four times, and each is looked at once more; for a
 	 * frame that may have another slot than its own, eight times instead of twice.
 	 */
-	u32 search_words = (config->ring_slots / 32 + 4) * (pacer->span_slots_max > 1 ? 20 : 1);
+	u32 search_words = (config->ring_slots / 32 + 4) * (pacer->span.slots_max > 1 ? 20 : 1);
 	/* the last frame of a budget can take more slots than are left of it */
-	u32 budget = config->budget_frames + pacer->span_slots_max - 1;
-	u32 switch_words = 2 * (pacer->gap_slots_max / 32 + 4);
+	u32 budget = config->budget_frames + pacer->span.slots_max - 1;
+	u32 switch_words = 2 * (pacer->posting.gap_slots_max / 32 + 4);
 
 	return (struct kpn_limits){
 		.frames = 7 * budget,
-		.trims = 4 * pacer->trims_max + (pacer->span_slots_max > 1 ? 7 * budget : 0),
+		.trims =
+			4 * pacer->posting.trims_max + (pacer->span.slots_max > 1 ? 7 * budget : 0),
 		.rearms = pacer->caps.desc_persistent ?
 				  0 :
-				  2 * (pacer->rearm_max + pacer->span_slots_max - 1),
+				  2 * (pacer->posting.rearm_max + pacer->span.slots_max - 1),
 		.words = (3 * budget + 2 * KPN_CLASS_COUNT) * search_words + switch_words,
-		.stall_ns = pacer->stall_ns,
+		.stall_ns = pacer->reading.stall_ns,
 	};
 }

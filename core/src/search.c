@@ -69,12 +69,12 @@ static u64 find(const struct kpn_pacer *pacer, u32 plane, u64 from, u64 to, bool
 	u64 end = to;
 	u64 found;
 
-	if (to > pacer->switch_seq)
-		end = from > pacer->switch_seq ? from : pacer->switch_seq;
-	found = find_in_table(pacer, &pacer->table[0], plane, from, end, free, yielding);
+	if (to > pacer->frames.switch_seq)
+		end = from > pacer->frames.switch_seq ? from : pacer->frames.switch_seq;
+	found = find_in_table(pacer, &pacer->frames.table[0], plane, from, end, free, yielding);
 	if (found != end || end == to)
 		return found;
-	return find_in_table(pacer, &pacer->table[1], plane, end, to, free, yielding);
+	return find_in_table(pacer, &pacer->frames.table[1], plane, end, to, free, yielding);
 }
 
 u64 kpn_find_free(const struct kpn_pacer *pacer, u8 tc, u64 from, u64 to, bool yielding)
@@ -150,12 +150,12 @@ static u64 find_row(const struct kpn_pacer *pacer, u8 tc, u64 from, u64 to, u32 
 	struct row row = { .wanted = slots };
 	u64 end = to;
 
-	if (to > pacer->switch_seq)
-		end = from > pacer->switch_seq ? from : pacer->switch_seq;
-	if (find_row_in_table(pacer, &pacer->table[0], tc, from, end, free, yielding, &row))
+	if (to > pacer->frames.switch_seq)
+		end = from > pacer->frames.switch_seq ? from : pacer->frames.switch_seq;
+	if (find_row_in_table(pacer, &pacer->frames.table[0], tc, from, end, free, yielding, &row))
 		return row.from;
 	if (end != to &&
-	    find_row_in_table(pacer, &pacer->table[1], tc, end, to, free, yielding, &row))
+	    find_row_in_table(pacer, &pacer->frames.table[1], tc, end, to, free, yielding, &row))
 		return row.from;
 	return to;
 }
@@ -206,7 +206,7 @@ void kpn_locate_tables(struct kpn_pacer *pacer)
 	u32 i;
 
 	for (i = 0; i < 2; i++) {
-		struct kpn_table *table = &pacer->table[i];
+		struct kpn_table *table = &pacer->frames.table[i];
 
 		if (!table->partition)
 			continue;
@@ -217,18 +217,18 @@ void kpn_locate_tables(struct kpn_pacer *pacer)
 
 void kpn_place_switch(struct kpn_pacer *pacer, u64 from)
 {
-	u64 seq = pacer->switch_net_slot - pacer->align.base;
+	u64 seq = pacer->frames.switch_net_slot - pacer->align.base;
 
-	if (pacer->table[1].partition)
-		pacer->switch_seq = (s64)(seq - from) < 0 ? from : seq;
+	if (pacer->frames.table[1].partition)
+		pacer->frames.switch_seq = (s64)(seq - from) < 0 ? from : seq;
 }
 
 void kpn_switch_tables(struct kpn_pacer *pacer)
 {
-	pacer->table[0] = pacer->table[1];
-	pacer->table[1].partition = NULL;
-	pacer->switch_seq = KPN_SEQ_NEVER;
-	pacer->classes = pacer->table[0].partition->classes;
+	pacer->frames.table[0] = pacer->frames.table[1];
+	pacer->frames.table[1].partition = NULL;
+	pacer->frames.switch_seq = KPN_SEQ_NEVER;
+	pacer->frames.classes = pacer->frames.table[0].partition->classes;
 	pacer->todo &= ~(u32)KPN_TODO_SWITCH;
 	kpn_emit(pacer, KPN_EVENT_PARTITION);
 }

@@ -27,18 +27,19 @@ void kpn_pacer_stop(struct kpn_pacer *pacer)
 	pacer->synchronised = false;
 	head = kpn_pacer_head(pacer, kpn_cpu_now(pacer));
 	index = pacer->nic_ops.read_index(pacer->nic);
-	moved = index - pacer->head_index + (index < pacer->head_index ? pacer->index_modulus : 0);
-	if (index < pacer->index_modulus && moved <= ring->tail.seq - ring->index_seq) {
-		kpn_take_index(pacer, moved, index, pacer->progress_ns);
+	moved = index - pacer->reading.head_index +
+		(index < pacer->reading.head_index ? pacer->reading.index_modulus : 0);
+	if (index < pacer->reading.index_modulus && moved <= ring->tail.seq - ring->index_seq) {
+		kpn_take_index(pacer, moved, index, pacer->reading.progress_ns);
 		kpn_take_trims(pacer, moved);
 		if (kpn_index_leaps(pacer, kpn_cpu_now(pacer), moved))
 			kpn_take_back(pacer, moved);
 	}
-	pacer->sent_seq = kpn_ring_start(ring, kpn_passed_seq(pacer));
-	pacer->doubt_seq = head.upper_seq + pacer->fetched_slots + 1;
+	pacer->stop.sent_seq = kpn_ring_start(ring, kpn_passed_seq(pacer));
+	pacer->stop.doubt_seq = head.upper_seq + pacer->frames.fetched_slots + 1;
 	/* Without a head that is believed, whatever was posted may have left. */
-	if (!head.valid || pacer->doubt_seq > ring->tail.seq)
-		pacer->doubt_seq = ring->tail.seq;
+	if (!head.valid || pacer->stop.doubt_seq > ring->tail.seq)
+		pacer->stop.doubt_seq = ring->tail.seq;
 	kpn_strip_invalidate(&pacer->strip);
 }
 
@@ -57,12 +58,12 @@ static void end_halted(struct kpn_pacer *pacer, const struct kpn_cursor *place)
 {
 	struct kpn_frame *frame = kpn_ring_release(&pacer->ring, place->desc);
 
-	if (place->seq >= pacer->doubt_seq) {
+	if (place->seq >= pacer->stop.doubt_seq) {
 		kpn_end_frame(pacer, frame, KPN_VERDICT_FLUSHED);
 		return;
 	}
 	kpn_end_frame(pacer, frame, KPN_VERDICT_IN_DOUBT);
-	frame->start = kpn_clock_at(&pacer->clock, place->ps + pacer->sfd_ps);
+	frame->start = kpn_clock_at(&pacer->clock, place->ps + pacer->time.sfd_ps);
 }
 
 static u32 drain_ring(struct kpn_pacer *pacer, u32 left)
@@ -87,8 +88,8 @@ bool kpn_pacer_drain(struct kpn_pacer *pacer)
 	u8 queue;
 
 	KPN_ASSERT(!pacer->running);
-	if (pacer->ring.head.seq < pacer->sent_seq) {
-		kpn_complete_touched(pacer, pacer->sent_seq);
+	if (pacer->ring.head.seq < pacer->stop.sent_seq) {
+		kpn_complete_touched(pacer, pacer->stop.sent_seq);
 		return true;
 	}
 	left = drain_ring(pacer, left);
@@ -100,7 +101,7 @@ bool kpn_pacer_drain(struct kpn_pacer *pacer)
 				      KPN_VERDICT_FLUSHED);
 	}
 	kpn_insert_rekey(pacer);
-	return pacer->pending;
+	return pacer->frames.pending;
 }
 
 KPN_NOINLINE bool kpn_poll_stopped(struct kpn_pacer *pacer)

@@ -52,27 +52,28 @@ int kpn_pacer_set_partition(struct kpn_pacer *pacer, const struct kpn_partition 
 	u64 first = kpn_first_changeable(pacer, cpu_ns);
 	u64 changed;
 
-	if (!pacer->phase_locked || (pacer->config.trim == KPN_TRIM_RESERVED &&
-				     (!next->gap_slots || next->gap_slots > pacer->gap_slots_max)))
+	if (!pacer->phase_locked ||
+	    (pacer->config.trim == KPN_TRIM_RESERVED &&
+	     (!next->gap_slots || next->gap_slots > pacer->posting.gap_slots_max)))
 		return -KPN_EINVAL;
 	/* Slots that can no longer be changed have been given away by the pending table. */
-	if (pacer->table[1].partition && pacer->switch_seq < first)
+	if (pacer->frames.table[1].partition && pacer->frames.switch_seq < first)
 		return -KPN_EBUSY;
 	if (pacer->config.trim == KPN_TRIM_RESERVED &&
 	    (s64)(at_net_slot - pacer->align.base - first) >= 0 &&
-	    reserved_ago(pacer->table[0].partition, at_net_slot) +
+	    reserved_ago(pacer->frames.table[0].partition, at_net_slot) +
 			    reserved_ahead(next, at_net_slot) >
-		    pacer->gap_slots_max)
+		    pacer->posting.gap_slots_max)
 		return -KPN_ERANGE;
-	changed = pacer->switch_seq;
-	pacer->switch_net_slot = at_net_slot;
-	pacer->table[1].partition = next;
+	changed = pacer->frames.switch_seq;
+	pacer->frames.switch_net_slot = at_net_slot;
+	pacer->frames.table[1].partition = next;
 	pacer->todo |= KPN_TODO_SWITCH;
-	pacer->frames_left = pacer->config.budget_frames;
+	pacer->frames.left = pacer->config.budget_frames;
 	kpn_place_switch(pacer, first);
 	kpn_locate_tables(pacer);
-	if (changed > pacer->switch_seq)
-		changed = pacer->switch_seq;
+	if (changed > pacer->frames.switch_seq)
+		changed = pacer->frames.switch_seq;
 	/* a frame that begins before it may have slots of the new table, too */
 	if (changed - pacer->ring.head.seq < pacer->ring.slots)
 		kpn_review_from(pacer, kpn_ring_start(&pacer->ring, changed));
@@ -89,5 +90,5 @@ int kpn_pacer_set_partition(struct kpn_pacer *pacer, const struct kpn_partition 
 
 const struct kpn_partition *kpn_pacer_partition(const struct kpn_pacer *pacer, bool next)
 {
-	return pacer->table[next].partition;
+	return pacer->frames.table[next].partition;
 }

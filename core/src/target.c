@@ -28,13 +28,13 @@ u64 kpn_target_of_paper(const struct kpn_pacer *pacer, s64 ns)
 	ahead_ps =
 		(s64)(kpn_clock_position_at(&pacer->clock, (struct kpn_time){ ns, 0 }) - head->ps);
 	if (ahead_ps < 0)
-		return head->seq - 1 - kpn_div_u64(0 - (u64)ahead_ps - 1, pacer->slot_ps);
-	return head->seq + kpn_div_u64((u64)ahead_ps, pacer->slot_ps);
+		return head->seq - 1 - kpn_div_u64(0 - (u64)ahead_ps - 1, pacer->time.slot_ps);
+	return head->seq + kpn_div_u64((u64)ahead_ps, pacer->time.slot_ps);
 }
 
 void kpn_insert_rekey(struct kpn_pacer *pacer)
 {
 	const struct kpn_frame *frame = kpn_prebuffer_earliest(&pacer->prebuffer);
 
-	pacer->heap_due_seq = frame ? kpn_target_of(pacer, frame) : KPN_SEQ_NEVER;
+	pacer->frames.heap_due_seq = frame ? kpn_target_of(pacer, frame) : KPN_SEQ_NEVER;
 }

@@ -28,8 +28,8 @@ enum fill {
  */
 static u64 best_effort_end(const struct kpn_pacer *pacer, const struct kpn_placement *placement)
 {
-	u64 least = placement->first_seq + pacer->lookahead_min;
-	u64 end = pacer->ring.head.seq + pacer->lookahead_slots;
+	u64 least = placement->first_seq + pacer->frames.lookahead_min;
+	u64 end = pacer->ring.head.seq + pacer->frames.lookahead_slots;
 
 	if (end < least)
 		end = least;
@@ -45,8 +45,8 @@ static u64 offered_end(const struct kpn_pacer *pacer, u8 tc, const struct kpn_pl
 	u64 end = best_effort_end(pacer, placement);
 
 	if (KPN_UNLIKELY((pacer->prebuffer.backlog & BEST_EFFORT_QUEUES) >> tc >> 1) &&
-	    end > pacer->offered_seq && pacer->config.prebuffer_frames)
-		return pacer->offered_seq;
+	    end > pacer->frames.offered_seq && pacer->config.prebuffer_frames)
+		return pacer->frames.offered_seq;
 	return end;
 }
 
@@ -55,22 +55,23 @@ static u64 best_effort_from(const struct kpn_pacer *pacer, const struct kpn_fram
 			    const struct kpn_placement *placement)
 {
 	u8 tc = frame->tc;
-	u64 from = pacer->cursor[tc];
+	u64 from = pacer->frames.cursor[tc];
 	u64 first = kpn_first_for(pacer, frame, placement);
 
 	if (from < first)
 		from = first;
-	if (KPN_UNLIKELY(pacer->shaped >> tc & 1) && from < kpn_credit_seq(&pacer->credit[tc]))
-		from = kpn_credit_seq(&pacer->credit[tc]);
+	if (KPN_UNLIKELY(pacer->frames.shaped >> tc & 1) &&
+	    from < kpn_credit_seq(&pacer->frames.credit[tc]))
+		from = kpn_credit_seq(&pacer->frames.credit[tc]);
 	return from;
 }
 
 /* The next frame of the class comes after this one, in slot @seq. */
 static void take_slot(struct kpn_pacer *pacer, const struct kpn_frame *frame, u64 seq)
 {
-	pacer->cursor[frame->tc] = seq + frame->slots;
-	if (KPN_UNLIKELY(pacer->shaped >> frame->tc & 1))
-		kpn_credit_spend(&pacer->credit[frame->tc], seq, frame->slots);
+	pacer->frames.cursor[frame->tc] = seq + frame->slots;
+	if (KPN_UNLIKELY(pacer->frames.shaped >> frame->tc & 1))
+		kpn_credit_spend(&pacer->frames.credit[frame->tc], seq, frame->slots);
 }
 
 /* What a frame of several slots costs of the budget beyond one of a single slot. */
@@ -90,7 +91,7 @@ static enum fill fill_best_effort(struct kpn_pacer *pacer, u8 tc,
 	struct kpn_frame *frame = pacer->prebuffer.first[tc];
 	u64 seq = kpn_find_for(pacer, frame, best_effort_from(pacer, frame, placement), end, false);
 
-	if (seq >= end || pacer->ring.yielding_count >= pacer->yielding_max)
+	if (seq >= end || pacer->ring.yielding_count >= pacer->frames.yielding_max)
 		return FILL_WAIT;
 	kpn_prebuffer_take_first(&pacer->prebuffer, tc);
 	spend_more(pacer, frame);
@@ -124,7 +125,7 @@ static KPN_NOINLINE enum fill fill_scheduled(struct kpn_pacer *pacer, u8 tc,
 		return FILL_MORE;
 	}
 	if (instead.last) {
-		pacer->hurry_ns /= 2;
+		pacer->frames.hurry_ns /= 2;
 		/* one that a step took out of its slot says so */
 		kpn_end_frame(pacer, frame,
 			      frame->verdict == KPN_VERDICT_STEPPED ? KPN_VERDICT_STEPPED :
@@ -143,7 +144,7 @@ static enum fill fill_queue(struct kpn_pacer *pacer, u8 queue,
 	u8 tc = queue % KPN_CLASS_COUNT;
 	enum fill fill;
 
-	while (prebuffer->backlog >> queue & 1 && pacer->frames_left) {
+	while (prebuffer->backlog >> queue & 1 && pacer->frames.left) {
 		if (KPN_UNLIKELY(!kpn_has_slots(pacer, tc))) {
 			kpn_end_frame(pacer, kpn_prebuffer_take_first(prebuffer, queue),
 				      KPN_VERDICT_NOT_ALLOWED);
@@ -174,7 +175,7 @@ void kpn_fill(struct kpn_pacer *pacer, u64 cpu_ns)
 	struct kpn_placement placement = kpn_unhurried_at(pacer, cpu_ns);
 	u64 end = best_effort_end(pacer, &placement);
 
-	while (waiting && pacer->frames_left) {
+	while (waiting && pacer->frames.left) {
 		u8 queue = (u8)(31 - __builtin_clz(waiting));
 
 		/* what was lost has cost a frame of the budget */
@@ -184,7 +185,7 @@ void kpn_fill(struct kpn_pacer *pacer, u64 cpu_ns)
 			waiting &= ~(1u << queue);
 	}
 	if (!waiting)
-		pacer->offered_seq = end;
+		pacer->frames.offered_seq = end;
 }
 
 enum kpn_verdict kpn_submit_best_effort(struct kpn_pacer *pacer, struct kpn_frame *frame,
@@ -194,10 +195,10 @@ enum kpn_verdict kpn_submit_best_effort(struct kpn_pacer *pacer, struct kpn_fram
 	bool behind = pacer->prebuffer.backlog >> frame->tc & 1;
 
 	/* neither before the ring nor in it, where it can still be changed, a frame of the class waits */
-	if (KPN_UNLIKELY(pacer->shaped >> frame->tc & 1) && !behind &&
-	    pacer->cursor[frame->tc] <= placement.first_seq)
-		kpn_credit_rest(&pacer->credit[frame->tc], placement.first_seq);
-	if (placement.valid && !behind && pacer->ring.yielding_count < pacer->yielding_max) {
+	if (KPN_UNLIKELY(pacer->frames.shaped >> frame->tc & 1) && !behind &&
+	    pacer->frames.cursor[frame->tc] <= placement.first_seq)
+		kpn_credit_rest(&pacer->frames.credit[frame->tc], placement.first_seq);
+	if (placement.valid && !behind && pacer->ring.yielding_count < pacer->frames.yielding_max) {
 		u64 end = offered_end(pacer, frame->tc, &placement);
 		u64 seq = kpn_find_for(pacer, frame, best_effort_from(pacer, frame, &placement),
 				       end, false);
@@ -208,7 +209,7 @@ enum kpn_verdict kpn_submit_best_effort(struct kpn_pacer *pacer, struct kpn_fram
 			return KPN_VERDICT_PENDING;
 		}
 		if (seq >= end && !(pacer->prebuffer.backlog & BEST_EFFORT_QUEUES))
-			pacer->offered_seq = end;
+			pacer->frames.offered_seq = end;
 	}
 	if (!pacer->running) /* the strip is not valid then */
 		return KPN_VERDICT_FLUSHED;
@@ -224,17 +225,17 @@ static int begin_credit(struct kpn_pacer *pacer, u8 tc, u64 idle_slope_bps, u32 
 	struct kpn_credit credit;
 	int error;
 
-	if (since < pacer->cursor[tc])
-		since = pacer->cursor[tc];
+	if (since < pacer->frames.cursor[tc])
+		since = pacer->frames.cursor[tc];
 	error = kpn_credit_init(&credit, pacer->config.rate_bps,
 				kpn_wire_bytes(pacer->config.slot_bytes), idle_slope_bps,
 				high_bytes, since);
 	if (error)
 		return error;
 	/* what was sent under another slope is paid for first */
-	if (pacer->shaped >> tc & 1)
-		kpn_credit_carry(&credit, &pacer->credit[tc]);
-	pacer->credit[tc] = credit;
+	if (pacer->frames.shaped >> tc & 1)
+		kpn_credit_carry(&credit, &pacer->frames.credit[tc]);
+	pacer->frames.credit[tc] = credit;
 	return 0;
 }
 
@@ -249,10 +250,10 @@ int kpn_pacer_set_credit(struct kpn_pacer *pacer, u8 tc, u64 idle_slope_bps, u32
 	if (error)
 		return error;
 	/* what waits may be sent before what the last slope allowed */
-	if (pacer->shaped >> tc & 1)
-		pacer->offered_seq = 0;
-	pacer->shaped &= ~(1u << tc);
+	if (pacer->frames.shaped >> tc & 1)
+		pacer->frames.offered_seq = 0;
+	pacer->frames.shaped &= ~(1u << tc);
 	if (idle_slope_bps)
-		pacer->shaped |= 1u << tc;
+		pacer->frames.shaped |= 1u << tc;
 	return 0;
 }

@@ -9,7 +9,7 @@
  *	limits	what is claimed, from what was measured
  *	measure	does the wire take its time, and how late is that told
  *	pump	from the ring to the driver
- *	pace	when slots have left
+ *	pace	when slots came back, and have left
  *	frames	what the driver is given, and its way back
  *	ring	struct kpn_nic_ops on the ring
  *
@@ -178,6 +178,20 @@ struct generic_measured {
 	u32 back;
 };
 
+/**
+ * generic_pump_kick() - hand out what can be; any context
+ *
+ * From a process the tasklet would be left to ksoftirqd, and with it, until that thread has had its
+ * turn, the driver's interrupts that tell of frames. An interrupt of our own it is instead.
+ */
+static inline void generic_pump_kick(struct generic_pump *pump)
+{
+	if (in_interrupt())
+		tasklet_schedule(&pump->tasklet);
+	else
+		irq_work_queue(&pump->interrupt);
+}
+
 /* ---- limits.c ---- */
 
 /** generic_rate_bps() - of the link now, 0 if nobody knows; RTNL */
@@ -230,10 +244,6 @@ void generic_pump_end(struct generic_pump *pump);
 void generic_pump_free(struct generic_pump *pump);
 /** generic_pump_wait() - until the driver has given all frames back; sleeps. Return: whether so */
 bool generic_pump_wait(const struct generic_pump *pump, u32 most_ms);
-/** generic_pump_done() - slots that came back */
-u32 generic_pump_done(const struct generic_pump *pump);
-/** generic_pump_kick() - hand out what can be; any context */
-void generic_pump_kick(struct generic_pump *pump);
 /** generic_tap_begin(), generic_tap_end() - see the frames of others; RTNL */
 void generic_tap_begin(struct generic_pump *pump);
 void generic_tap_end(struct generic_pump *pump);
@@ -249,6 +259,8 @@ static inline u32 generic_idx(const struct generic_pump *pump, u64 seq)
 
 /* ---- pace.c ---- */
 
+/** generic_pump_done() - slots that came back */
+u32 generic_pump_done(const struct generic_pump *pump);
 /** generic_pace_left_locked() - how many slots have left, as far as is known now */
 u32 generic_pace_left_locked(struct generic_pump *pump);
 /** generic_pace_begin_locked() - nothing is with the driver: the next slot begins now */

@@ -18,6 +18,15 @@ static u64 slot_ps(const struct generic_pump *pump, u64 seq)
 	return kpn_wire_bytes(pump->slots[generic_idx(pump, seq)].frame_bytes) * pump->byte_ps;
 }
 
+u32 generic_pump_done(const struct generic_pump *pump)
+{
+	u32 packets = pump->flight ? (u32)atomic_read(&pump->flight->done) : 0;
+
+	/* the end of a packet is stored before the count that includes it */
+	smp_rmb();
+	return pump->ends ? READ_ONCE(pump->ends[(packets - 1) & pump->ends_mask]) : packets;
+}
+
 u32 generic_pace_left_locked(struct generic_pump *pump)
 {
 	u32 done = generic_pump_done(pump);

@@ -16,27 +16,6 @@
 /* Headers a large packet of others is divided with. */
 enum { SEGMENT_HEADERS_BYTES = 128 };
 
-u32 generic_pump_done(const struct generic_pump *pump)
-{
-	u32 packets = pump->flight ? (u32)atomic_read(&pump->flight->done) : 0;
-
-	/* the end of a packet is stored before the count that includes it */
-	smp_rmb();
-	return pump->ends ? READ_ONCE(pump->ends[(packets - 1) & pump->ends_mask]) : packets;
-}
-
-/*
- * From a process the tasklet would be left to ksoftirqd, and with it, until that thread has had its
- * turn, the driver's interrupts that tell of frames. An interrupt of our own it is instead.
- */
-void generic_pump_kick(struct generic_pump *pump)
-{
-	if (in_interrupt())
-		tasklet_schedule(&pump->tasklet);
-	else
-		irq_work_queue(&pump->interrupt);
-}
-
 static void on_interrupt(struct irq_work *work)
 {
 	struct generic_pump *pump = container_of(work, struct generic_pump, interrupt);

@@ -130,7 +130,8 @@ static void timebase_release(struct kref *ref)
 {
 	struct hwsim_timebase *tb = container_of(ref, struct hwsim_timebase, ref);
 
-	hwsim_phc_unregister(tb);
+	if (tb->ptp)
+		ptp_clock_unregister(tb->ptp);
 	kfree(tb);
 }
 

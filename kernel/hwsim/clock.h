@@ -72,6 +72,5 @@ void hwsim_phc_step(struct hwsim_timebase *tb, s64 delta_ns);
 
 /* phc.c: the PTP hardware clock of a timebase */
 int hwsim_phc_register(struct hwsim_timebase *tb, const char *name);
-void hwsim_phc_unregister(struct hwsim_timebase *tb);
 
 #endif

@@ -3,6 +3,7 @@
 #include <linux/debugfs.h>
 #include <linux/etherdevice.h>
 #include <linux/if_arp.h>
+#include <linux/mutex.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 
@@ -11,6 +12,8 @@
 #include "nic.h"
 #include "record.h"
 
+static DEFINE_MUTEX(hwsim_mutex);
+struct dentry *hwsim_folder;
 static LIST_HEAD(nodes);
 
 static struct hwsim_node *find_node(const char *name)

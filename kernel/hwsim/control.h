@@ -43,6 +43,8 @@ int hwsim_nic_options(struct hwsim_words *words, struct hwsim_nic_params *p);
 
 extern const struct file_operations hwsim_fault_file;
 
+extern struct dentry *hwsim_folder;
+
 struct dentry *hwsim_control_init(void);
 void hwsim_control_fini(void);
 

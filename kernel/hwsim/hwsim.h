@@ -17,7 +17,6 @@
 #ifndef KEEPON_HWSIM_H
 #define KEEPON_HWSIM_H
 
-#include <linux/mutex.h>
 #include <linux/types.h>
 
 #define HWSIM_NAME "keepon_hwsim"
@@ -33,10 +32,5 @@ enum {
 	HWSIM_FRAME_BYTES_MAX = 1522,
 	HWSIM_INDEX_MODULUS = 65536, /* as the consumer index of Broadcom GENET */
 };
-
-struct dentry;
-
-extern struct mutex hwsim_mutex;
-extern struct dentry *hwsim_folder;
 
 #endif

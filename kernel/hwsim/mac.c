@@ -151,7 +151,7 @@ void hwsim_mac_advance(struct hwsim_port *port, struct hwsim_mac *mac, u64 local
 		mac->free_ps = hwsim_frame_end_ps(frame) + (u64)HWSIM_GAP_BYTES * port->byte_ps;
 		if (port->ops->started)
 			port->ops->started(port, frame);
-		hwsim_wire_send(port, frame);
+		hwsim_port_send(port, frame);
 	}
 }
 

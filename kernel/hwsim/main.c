@@ -11,9 +11,6 @@
 #include "keepon_version.h"
 #include "ring.h"
 
-/* Objects come and go; the outermost lock, see hwsim.h */
-DEFINE_MUTEX(hwsim_mutex);
-struct dentry *hwsim_folder;
 static struct dentry *control;
 
 static int __init hwsim_init(void)

@@ -51,21 +51,6 @@ static int native_query(struct net_device *dev, u32 slot_bytes, struct keepon_na
 	return 0;
 }
 
-/*
- * hwsim_ring_halt() - the NIC fetches no more, whatever the owner of the ring still asks for; until
- * the next reset
- */
-void hwsim_ring_halt(struct hwsim_nic *nic)
-{
-	struct hwsim_visit visit = hwsim_ring_enter(nic);
-
-	if (visit.model) {
-		ring_nic_halt(visit.model, visit.local_ps);
-		nic->ring->halted = true;
-	}
-	hwsim_ring_leave(nic, &visit, false);
-}
-
 /** hwsim_ring_remove() - the NIC is gone: what had not left wholly is cut */
 void hwsim_ring_remove(struct hwsim_nic *nic)
 {
@@ -86,22 +71,6 @@ void hwsim_ring_remove(struct hwsim_nic *nic)
 		}
 	}
 	hwsim_ring_leave(nic, &visit, false);
-}
-
-/*
- * hwsim_ring_freeze_index() - the index stands still while the wire goes on; -ENODEV without a
- * running ring; any context
- */
-int hwsim_ring_freeze_index(struct hwsim_nic *nic, bool frozen)
-{
-	struct hwsim_visit visit = hwsim_ring_enter(nic);
-
-	if (visit.model) {
-		ring_nic_advance(visit.model, visit.local_ps);
-		ring_nic_freeze_index(visit.model, frozen);
-	}
-	hwsim_ring_leave(nic, &visit, false);
-	return visit.model ? 0 : -ENODEV;
 }
 
 static bool on_wire(struct hwsim_nic *nic)
@@ -347,30 +316,6 @@ void hwsim_ring_fini(struct hwsim_nic *nic)
 	hwsim_pool_resize(&nic->pool, &nic->port.lock, 0);
 	free_memory(ring);
 	kfree(ring);
-}
-
-/*
- * hwsim_ring_pause() - the peer sends PAUSE now; -ENODEV without a running ring, -ENOSPC after too
- * many; any context
- */
-int hwsim_ring_pause(struct hwsim_nic *nic, u64 duration_ps)
-{
-	struct hwsim_visit visit = hwsim_ring_enter(nic);
-	struct hwsim_ring *ring = nic->ring;
-	int err = 0;
-
-	if (!visit.model) {
-		err = -ENODEV;
-	} else if (ring->pause_count == HWSIM_PAUSES_MAX) {
-		err = -ENOSPC;
-	} else {
-		ring_nic_advance(visit.model, visit.local_ps);
-		ring->pauses[ring->pause_count++] =
-			(struct ring_nic_pause){ visit.local_ps, duration_ps };
-		ring_nic_set_pauses(visit.model, ring->pauses, ring->pause_count);
-	}
-	hwsim_ring_leave(nic, &visit, true);
-	return err;
 }
 
 struct keepon_native_driver hwsim_native = {

@@ -198,12 +198,6 @@ static const struct net_device_ops nic_ops = {
 	KEEPON_HWTSTAMP_OPS(hwsim_hwtstamp_get, hwsim_hwtstamp_set, keepon_no_ioctl),
 };
 
-/** hwsim_nic_is() - @dev is one of ours */
-bool hwsim_nic_is(const struct net_device *dev)
-{
-	return dev->netdev_ops == &nic_ops;
-}
-
 /*
  * hwsim_nic_create() - register a NIC without a wire; may sleep
  * @name: of the interface and of the NIC; the interface may be renamed later

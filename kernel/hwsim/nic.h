@@ -101,13 +101,16 @@ int hwsim_nic_create(const char *name, const struct hwsim_nic_params *params,
 void hwsim_nic_destroy(struct hwsim_nic *nic);
 void hwsim_nic_remove(struct hwsim_nic *nic);
 int hwsim_nic_insert(struct hwsim_nic *nic);
-bool hwsim_nic_is(const struct net_device *dev);
 
+/* transmit.c */
 netdev_tx_t hwsim_transmit(struct sk_buff *skb, struct net_device *dev);
 void hwsim_transmit_started(struct hwsim_port *port, struct hwsim_frame *frame);
 void hwsim_transmit_finish(struct hwsim_port *port);
 void hwsim_transmit_flush(struct hwsim_nic *nic);
 bool hwsim_transmit_drain(struct hwsim_nic *nic);
+bool hwsim_nic_is(const struct net_device *dev);
+
+/* ethtool.c */
 extern const struct ethtool_ops hwsim_ethtool_ops;
 /* of a NIC that knows PAUSE */
 extern const struct ethtool_ops hwsim_ethtool_pause_ops;

@@ -72,10 +72,3 @@ int hwsim_phc_register(struct hwsim_timebase *tb, const char *name)
 	tb->ptp = ptp;
 	return 0;
 }
-
-void hwsim_phc_unregister(struct hwsim_timebase *tb)
-{
-	if (tb->ptp)
-		ptp_clock_unregister(tb->ptp);
-	tb->ptp = NULL;
-}

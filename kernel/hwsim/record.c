@@ -47,6 +47,8 @@ struct hwsim_record {
 	struct hwsim_entry entry[];
 };
 
+/* ---- entries ---- */
+
 static struct hwsim_entry *new_entry(struct hwsim_port *port, u8 kind)
 {
 	struct hwsim_record *record = port->record;
@@ -67,31 +69,9 @@ static void set_times(struct hwsim_port *port, struct hwsim_entry *entry, u64 sf
 	entry->phc = hwsim_phc_at(port->tb, sfd_local_ps);
 }
 
-/** hwsim_record_frame() - a real frame has left; port locked, it records */
-void hwsim_record_frame(struct hwsim_port *port, const struct hwsim_frame *frame)
-{
-	u64 sfd_ps = frame->start_ps + (u64)HWSIM_PREAMBLE_BYTES * frame->byte_ps;
-	struct hwsim_entry *entry;
-
-	if (frame->life) {
-		hwsim_ring_record(hwsim_nic_of(port), frame->seq);
-		hwsim_ring_recorded(hwsim_nic_of(port), frame);
-	}
-	entry = new_entry(port, ENTRY_FRAME);
-	entry->seq = frame->seq;
-	entry->frame_bytes = frame->frame_bytes;
-	entry->verdict = frame->verdict;
-	entry->queue = frame->queue;
-	set_times(port, entry, sfd_ps);
-	entry->head_bytes = min_t(u32, frame->data_bytes, HEAD_BYTES);
-	memcpy(entry->head, frame->data, entry->head_bytes);
-	if (port->capture)
-		hwsim_capture_frame(port->capture, frame, sfd_ps);
-}
-
-/** hwsim_record_run() - @count placeholders, back to back; port locked */
-void hwsim_record_run(struct hwsim_port *port, u64 seq, u64 count, u64 start_local_ps, u64 pitch_ps,
-		      u32 frame_bytes)
+/* @count placeholders, back to back; port locked */
+static void record_run(struct hwsim_port *port, u64 seq, u64 count, u64 start_local_ps,
+		       u64 pitch_ps, u32 frame_bytes)
 {
 	u64 sfd_ps = start_local_ps + (u64)HWSIM_PREAMBLE_BYTES * port->byte_ps;
 	struct hwsim_record *record = port->record;
@@ -132,6 +112,128 @@ void hwsim_record_mark(struct hwsim_port *port, const char *what, u64 count)
 	entry->count = count;
 }
 
+static void record_alike(struct hwsim_nic *nic, u64 seq, u64 count,
+			 const struct ring_nic_slot *first)
+{
+	u64 pitch_bytes = div_u64(first->pitch_ps, nic->ring->params.byte_time_ps);
+	u64 frame_bytes = pitch_bytes - RING_NIC_PREAMBLE_BYTES - RING_NIC_GAP_BYTES;
+
+	/* descriptors of several frames together may be longer than any frame */
+	record_run(&nic->port, seq, count, first->start_ps, first->pitch_ps,
+		   (u32)min_t(u64, frame_bytes, HWSIM_FRAME_BYTES_MAX));
+}
+
+/*
+ * hwsim_ring_record() - runs of placeholders before slot @end_seq go into the record; port locked
+ */
+void hwsim_ring_record(struct hwsim_nic *nic, u64 end_seq)
+{
+	struct hwsim_ring *ring = nic->ring;
+	struct ring_nic_slot first = { 0 };
+	u64 first_seq = 0;
+	u64 count = 0;
+	u64 lost = 0;
+	u64 slots;
+	u64 seq;
+
+	if (!ring || !ring->model)
+		return;
+	for (seq = ring->recorded_seq; seq < end_seq; seq += slots) {
+		struct ring_nic_slot slot;
+
+		slots = hwsim_ring_frame(ring, seq, end_seq, &slot);
+		if (!slots) {
+			lost++;
+			slots = 1;
+			continue;
+		}
+		if (!count || slot.pitch_ps != first.pitch_ps ||
+		    slot.start_ps != first.start_ps + count * first.pitch_ps) {
+			if (count)
+				record_alike(nic, first_seq, count, &first);
+			first = slot;
+			first_seq = seq;
+			count = 0;
+		}
+		count += slot.alike;
+	}
+	if (lost) {
+		hwsim_record_mark(&nic->port, "forgotten", lost);
+		if (nic->port.capture)
+			hwsim_capture_forgotten(nic->port.capture, lost);
+	}
+	if (count)
+		record_alike(nic, first_seq, count, &first);
+	ring->recorded_seq = max(ring->recorded_seq, end_seq);
+}
+
+/*
+ * Slots that have left until now and are followed by no real frame still on its way; port locked,
+ * there is a model
+ */
+static u64 left_until_now(struct hwsim_nic *nic)
+{
+	struct hwsim_ring *ring = nic->ring;
+	u64 local_ps = hwsim_local_now_ps(nic->port.tb);
+	struct hwsim_frame *frame;
+	u64 end_seq;
+
+	hwsim_ring_advance(nic, local_ps);
+	end_seq = hwsim_ring_left(ring, local_ps);
+	frame = list_first_entry_or_null(&nic->port.air, struct hwsim_frame, list);
+	return frame && frame->life == ring->life ? min(end_seq, frame->seq) : end_seq;
+}
+
+/*
+ * hwsim_ring_record_now() - what has left until now and is followed by no real frame yet; port
+ * locked
+ */
+void hwsim_ring_record_now(struct hwsim_nic *nic)
+{
+	if (nic->ring && nic->ring->model)
+		hwsim_ring_record(nic, left_until_now(nic));
+}
+
+/* The slots of @frame stand in the record. Port locked. */
+static void recorded(struct hwsim_nic *nic, const struct hwsim_frame *frame)
+{
+	if (nic->ring && frame->life == nic->ring->life)
+		nic->ring->recorded_seq = max(nic->ring->recorded_seq, frame->seq + frame->slots);
+}
+
+/* A record begins; one that ends has everything before. Port locked. */
+static void record_from_now(struct hwsim_nic *nic)
+{
+	struct hwsim_ring *ring = nic->ring;
+
+	if (nic->port.record)
+		hwsim_ring_record_now(nic);
+	else if (ring && ring->model)
+		ring->recorded_seq = max(ring->recorded_seq, left_until_now(nic));
+}
+
+/** hwsim_record_frame() - a real frame has left; port locked, it records */
+void hwsim_record_frame(struct hwsim_port *port, const struct hwsim_frame *frame)
+{
+	u64 sfd_ps = frame->start_ps + (u64)HWSIM_PREAMBLE_BYTES * frame->byte_ps;
+	struct hwsim_entry *entry;
+
+	if (frame->life) {
+		hwsim_ring_record(hwsim_nic_of(port), frame->seq);
+		recorded(hwsim_nic_of(port), frame);
+	}
+	entry = new_entry(port, ENTRY_FRAME);
+	entry->seq = frame->seq;
+	entry->frame_bytes = frame->frame_bytes;
+	entry->verdict = frame->verdict;
+	entry->queue = frame->queue;
+	set_times(port, entry, sfd_ps);
+	entry->head_bytes = min_t(u32, frame->data_bytes, HEAD_BYTES);
+	memcpy(entry->head, frame->data, entry->head_bytes);
+	if (port->capture)
+		hwsim_capture_frame(port->capture, frame, sfd_ps);
+}
+
 /** hwsim_record_start() - begin anew, keeping the last @entries; may sleep */
 int hwsim_record_start(struct hwsim_port *port, u32 entries)
 {
@@ -143,7 +245,7 @@ int hwsim_record_start(struct hwsim_port *port, u32 entries)
 		return -ENOMEM;
 	record->size = entries;
 	raw_spin_lock_irqsave(&port->lock, flags);
-	hwsim_ring_record_from_now(hwsim_nic_of(port));
+	record_from_now(hwsim_nic_of(port));
 	old = port->record;
 	port->record = record;
 	raw_spin_unlock_irqrestore(&port->lock, flags);

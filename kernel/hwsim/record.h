@@ -5,16 +5,17 @@
 
 #include "wire.h"
 
+struct hwsim_nic;
+
 int hwsim_record_start(struct hwsim_port *port, u32 entries);
 void hwsim_record_stop(struct hwsim_port *port);
 void hwsim_record_frame(struct hwsim_port *port, const struct hwsim_frame *frame);
-void hwsim_record_run(struct hwsim_port *port, u64 seq, u64 count, u64 start_local_ps, u64 pitch_ps,
-		      u32 frame_bytes);
 void hwsim_record_mark(struct hwsim_port *port, const char *what, u64 count);
+void hwsim_ring_record(struct hwsim_nic *nic, u64 end_seq);
+void hwsim_ring_record_now(struct hwsim_nic *nic);
 extern const struct file_operations hwsim_record_file;
 
 /* capture.c, capture_queue.c */
-struct hwsim_nic;
 
 int hwsim_capture_start(struct hwsim_nic *nic, u32 records, const char *name);
 void hwsim_capture_stop(struct hwsim_nic *nic);

@@ -5,7 +5,6 @@
  * leaves torn, as on hardware.
  */
 #include "ring.h"
-#include "record.h"
 
 /*
  * hwsim_ring_add_counters() - what a life of the ring adds; frames and torn ones are counted on the
@@ -41,7 +40,7 @@ void hwsim_ring_sink(void *sink, const struct ring_nic_frame *slot)
 	frame->byte_ps = nic->ring->params.byte_time_ps;
 	/* The FCS is that of the bytes fetched: nobody on the wire sees a torn frame. */
 	frame->verdict = slot->torn ? HWSIM_TORN : HWSIM_GOOD;
-	hwsim_wire_send(&nic->port, frame);
+	hwsim_port_send(&nic->port, frame);
 }
 
 /*
@@ -51,6 +50,42 @@ void hwsim_ring_sink(void *sink, const struct ring_nic_frame *slot)
 bool hwsim_ring_runs(const struct hwsim_nic *nic)
 {
 	return nic->ring && nic->ring->model;
+}
+
+/*
+ * hwsim_ring_take_stores() - the NIC finds in memory what was stored, each at its time; the port
+ * is locked and the ring runs
+ */
+void hwsim_ring_take_stores(struct hwsim_nic *nic)
+{
+	struct hwsim_ring *ring = nic->ring;
+	u32 i;
+
+	for (i = 0; i < ring->store_count; i++) {
+		const struct hwsim_store *s = &ring->stores[i];
+		u64 local_ps = hwsim_local_ps(nic->port.tb, s->true_ps);
+
+		ring->shadow[s->idx] = s->shadow;
+		switch (s->kind) {
+		case HWSIM_STORE_FRAME:
+			ring_nic_commit(ring->model, s->idx, s->bytes, s->data_bytes,
+					s->written_bytes, local_ps);
+			break;
+		case HWSIM_STORE_FRAGMENT:
+			ring_nic_commit_fragment(ring->model, s->idx, s->bytes, s->last, local_ps);
+			break;
+		case HWSIM_STORE_FCS:
+			ring_nic_seal(ring->model, s->idx, s->fragments, local_ps);
+			break;
+		case HWSIM_STORE_PLACEHOLDER:
+			ring_nic_retire(ring->model, s->idx, s->bytes, s->data_bytes, local_ps);
+			break;
+		case HWSIM_STORE_LENGTH:
+			ring_nic_set_length(ring->model, s->idx, s->bytes, local_ps);
+			break;
+		}
+	}
+	ring->store_count = 0;
 }
 
 /** hwsim_ring_advance() - port locked, the ring runs */
@@ -178,111 +213,7 @@ void hwsim_ring_counters(struct hwsim_nic *nic, u64 *values)
 	values[HWSIM_tx_paused_ns] += div_u64(sum.paused_ps, 1000);
 }
 
-/* ---- the wire record ---- */
-
-static void record_alike(struct hwsim_nic *nic, u64 seq, u64 count,
-			 const struct ring_nic_slot *first)
-{
-	u64 pitch_bytes = div_u64(first->pitch_ps, nic->ring->params.byte_time_ps);
-	u64 frame_bytes = pitch_bytes - RING_NIC_PREAMBLE_BYTES - RING_NIC_GAP_BYTES;
-
-	/* descriptors of several frames together may be longer than any frame */
-	hwsim_record_run(&nic->port, seq, count, first->start_ps, first->pitch_ps,
-			 (u32)min_t(u64, frame_bytes, HWSIM_FRAME_BYTES_MAX));
-}
-
-/*
- * hwsim_ring_record() - runs of placeholders before slot @end_seq go into the record; port locked
- */
-void hwsim_ring_record(struct hwsim_nic *nic, u64 end_seq)
-{
-	struct hwsim_ring *ring = nic->ring;
-	struct ring_nic_slot first = { 0 };
-	u64 first_seq = 0;
-	u64 count = 0;
-	u64 lost = 0;
-	u64 slots;
-	u64 seq;
-
-	if (!ring || !ring->model)
-		return;
-	for (seq = ring->recorded_seq; seq < end_seq; seq += slots) {
-		struct ring_nic_slot slot;
-
-		slots = hwsim_ring_frame(ring, seq, end_seq, &slot);
-		if (!slots) {
-			lost++;
-			slots = 1;
-			continue;
-		}
-		if (!count || slot.pitch_ps != first.pitch_ps ||
-		    slot.start_ps != first.start_ps + count * first.pitch_ps) {
-			if (count)
-				record_alike(nic, first_seq, count, &first);
-			first = slot;
-			first_seq = seq;
-			count = 0;
-		}
-		count += slot.alike;
-	}
-	if (lost) {
-		hwsim_record_mark(&nic->port, "forgotten", lost);
-		if (nic->port.capture)
-			hwsim_capture_forgotten(nic->port.capture, lost);
-	}
-	if (count)
-		record_alike(nic, first_seq, count, &first);
-	ring->recorded_seq = max(ring->recorded_seq, end_seq);
-}
-
-/*
- * Slots that have left until now and are followed by no real frame still on its way; port locked,
- * there is a model
- */
-static u64 left_until_now(struct hwsim_nic *nic)
-{
-	struct hwsim_ring *ring = nic->ring;
-	u64 local_ps = hwsim_local_now_ps(nic->port.tb);
-	struct hwsim_frame *frame;
-	u64 end_seq;
-
-	hwsim_ring_advance(nic, local_ps);
-	end_seq = hwsim_ring_left(ring, local_ps);
-	frame = list_first_entry_or_null(&nic->port.air, struct hwsim_frame, list);
-	return frame && frame->life == ring->life ? min(end_seq, frame->seq) : end_seq;
-}
-
-/*
- * hwsim_ring_record_now() - what has left until now and is followed by no real frame yet; port
- * locked
- */
-void hwsim_ring_record_now(struct hwsim_nic *nic)
-{
-	if (nic->ring && nic->ring->model)
-		hwsim_ring_record(nic, left_until_now(nic));
-}
-
-/** hwsim_ring_recorded() - the slots of @frame stand in the record; port locked */
-void hwsim_ring_recorded(struct hwsim_nic *nic, const struct hwsim_frame *frame)
-{
-	if (nic->ring && frame->life == nic->ring->life)
-		nic->ring->recorded_seq = max(nic->ring->recorded_seq, frame->seq + frame->slots);
-}
-
-/*
- * hwsim_ring_record_from_now() - a record begins; one that ends has everything before; port locked
- */
-void hwsim_ring_record_from_now(struct hwsim_nic *nic)
-{
-	struct hwsim_ring *ring = nic->ring;
-
-	if (nic->port.record)
-		hwsim_ring_record_now(nic);
-	else if (ring && ring->model)
-		ring->recorded_seq = max(ring->recorded_seq, left_until_now(nic));
-}
-
-/* ---- calls from the driver ---- */
+/* ---- calls from the driver, and what befalls its ring ---- */
 
 /** hwsim_ring_enter() - lock the port; the model if it runs, with all stores, and the NIC's time */
 struct hwsim_visit hwsim_ring_enter(struct hwsim_nic *nic) __acquires(&nic->port.lock)
@@ -307,4 +238,59 @@ void hwsim_ring_leave(struct hwsim_nic *nic, const struct hwsim_visit *visit, bo
 	if (kick || !list_empty(&nic->port.air))
 		hwsim_port_kick_soon(&nic->port);
 	raw_spin_unlock_irqrestore(&nic->port.lock, visit->flags);
+}
+
+/*
+ * hwsim_ring_halt() - the NIC fetches no more, whatever the owner of the ring still asks for; until
+ * the next reset
+ */
+void hwsim_ring_halt(struct hwsim_nic *nic)
+{
+	struct hwsim_visit visit = hwsim_ring_enter(nic);
+
+	if (visit.model) {
+		ring_nic_halt(visit.model, visit.local_ps);
+		nic->ring->halted = true;
+	}
+	hwsim_ring_leave(nic, &visit, false);
+}
+
+/*
+ * hwsim_ring_freeze_index() - the index stands still while the wire goes on; -ENODEV without a
+ * running ring; any context
+ */
+int hwsim_ring_freeze_index(struct hwsim_nic *nic, bool frozen)
+{
+	struct hwsim_visit visit = hwsim_ring_enter(nic);
+
+	if (visit.model) {
+		ring_nic_advance(visit.model, visit.local_ps);
+		ring_nic_freeze_index(visit.model, frozen);
+	}
+	hwsim_ring_leave(nic, &visit, false);
+	return visit.model ? 0 : -ENODEV;
+}
+
+/*
+ * hwsim_ring_pause() - the peer sends PAUSE now; -ENODEV without a running ring, -ENOSPC after too
+ * many; any context
+ */
+int hwsim_ring_pause(struct hwsim_nic *nic, u64 duration_ps)
+{
+	struct hwsim_visit visit = hwsim_ring_enter(nic);
+	struct hwsim_ring *ring = nic->ring;
+	int err = 0;
+
+	if (!visit.model) {
+		err = -ENODEV;
+	} else if (ring->pause_count == HWSIM_PAUSES_MAX) {
+		err = -ENOSPC;
+	} else {
+		ring_nic_advance(visit.model, visit.local_ps);
+		ring->pauses[ring->pause_count++] =
+			(struct ring_nic_pause){ visit.local_ps, duration_ps };
+		ring_nic_set_pauses(visit.model, ring->pauses, ring->pause_count);
+	}
+	hwsim_ring_leave(nic, &visit, true);
+	return err;
 }

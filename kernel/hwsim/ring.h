@@ -113,10 +113,6 @@ u64 hwsim_ring_frame(const struct hwsim_ring *ring, u64 seq, u64 end_seq,
 u64 hwsim_ring_left(const struct hwsim_ring *ring, u64 local_ps);
 u64 hwsim_ring_placeholders(struct hwsim_nic *nic, u64 local_ps);
 void hwsim_ring_counters(struct hwsim_nic *nic, u64 *values);
-void hwsim_ring_record(struct hwsim_nic *nic, u64 end_seq);
-void hwsim_ring_record_now(struct hwsim_nic *nic);
-void hwsim_ring_record_from_now(struct hwsim_nic *nic);
-void hwsim_ring_recorded(struct hwsim_nic *nic, const struct hwsim_frame *frame);
 int hwsim_ring_pause(struct hwsim_nic *nic, u64 duration_ps);
 void hwsim_ring_halt(struct hwsim_nic *nic);
 void hwsim_ring_remove(struct hwsim_nic *nic);

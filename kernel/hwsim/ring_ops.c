@@ -91,42 +91,6 @@ static void *op_buffer(void *context, u32 desc_idx)
 }
 
 /*
- * hwsim_ring_take_stores() - the NIC finds in memory what was stored, each at its time; the port
- * is locked and the ring runs
- */
-void hwsim_ring_take_stores(struct hwsim_nic *nic)
-{
-	struct hwsim_ring *ring = nic->ring;
-	u32 i;
-
-	for (i = 0; i < ring->store_count; i++) {
-		const struct hwsim_store *s = &ring->stores[i];
-		u64 local_ps = hwsim_local_ps(nic->port.tb, s->true_ps);
-
-		ring->shadow[s->idx] = s->shadow;
-		switch (s->kind) {
-		case HWSIM_STORE_FRAME:
-			ring_nic_commit(ring->model, s->idx, s->bytes, s->data_bytes,
-					s->written_bytes, local_ps);
-			break;
-		case HWSIM_STORE_FRAGMENT:
-			ring_nic_commit_fragment(ring->model, s->idx, s->bytes, s->last, local_ps);
-			break;
-		case HWSIM_STORE_FCS:
-			ring_nic_seal(ring->model, s->idx, s->fragments, local_ps);
-			break;
-		case HWSIM_STORE_PLACEHOLDER:
-			ring_nic_retire(ring->model, s->idx, s->bytes, s->data_bytes, local_ps);
-			break;
-		case HWSIM_STORE_LENGTH:
-			ring_nic_set_length(ring->model, s->idx, s->bytes, local_ps);
-			break;
-		}
-	}
-	ring->store_count = 0;
-}
-
-/*
  * A store takes the CPU as long as on a card, some tens of nanoseconds: what the NIC makes of it is
  * worked out when interrupts are on again, or when it is looked at.
  */

@@ -264,3 +264,9 @@ bool hwsim_transmit_drain(struct hwsim_nic *nic)
 	hwsim_transmit_flush(nic);
 	return false;
 }
+
+/** hwsim_nic_is() - @dev is one of ours: it transmits here */
+bool hwsim_nic_is(const struct net_device *dev)
+{
+	return dev->netdev_ops->ndo_start_xmit == hwsim_transmit;
+}

@@ -6,54 +6,6 @@
 #include "record.h"
 #include "rx_ring.h"
 
-static u64 arrival_ps(const struct hwsim_port *port, const struct hwsim_frame *frame)
-{
-	return hwsim_true_of_ps(port->tb, hwsim_frame_end_ps(frame)) + port->flight_ps;
-}
-
-/*
- * hwsim_wire_send() - @frame starts, or will: start_ps, byte_ps, seq and verdict are set; port
- * locked, any context
- */
-void hwsim_wire_send(struct hwsim_port *port, struct hwsim_frame *frame)
-{
-	if (port->lose_next) {
-		port->lose_next--;
-		frame->verdict = HWSIM_LOST;
-	} else if (port->corrupt_next) {
-		port->corrupt_next--;
-		if (frame->verdict <= HWSIM_TORN) {
-			frame->verdict = HWSIM_BAD_FCS;
-			frame->fcs_error = U32_MAX;
-		}
-	}
-	list_add_tail(&frame->list, &port->air);
-}
-
-/** hwsim_port_kick() - arm the timer for the next thing to happen; port locked, any context */
-void hwsim_port_kick(struct hwsim_port *port)
-{
-	u64 local_ps = port->ops->next(port);
-	u64 next_ps =
-		local_ps == HWSIM_NEVER_PS ? HWSIM_NEVER_PS : hwsim_true_of_ps(port->tb, local_ps);
-	u64 delay_ns = 1;
-	u64 now_ps;
-
-	if (!list_empty(&port->air))
-		next_ps = min(
-			next_ps,
-			arrival_ps(port, list_first_entry(&port->air, struct hwsim_frame, list)));
-	if (port->flap_until_ps)
-		next_ps = min(next_ps, port->flap_until_ps);
-	if (port->dead || next_ps >= port->armed_ps)
-		return;
-	port->armed_ps = next_ps;
-	now_ps = hwsim_true_ps();
-	if (next_ps > now_ps)
-		delay_ns += div_u64(next_ps - now_ps, 1000);
-	hrtimer_start(&port->timer, ktime_add_ns(ktime_get(), delay_ns), HRTIMER_MODE_ABS_SOFT);
-}
-
 static void kick_work(struct irq_work *work)
 {
 	struct hwsim_port *port = container_of(work, struct hwsim_port, kick);
@@ -62,15 +14,6 @@ static void kick_work(struct irq_work *work)
 	raw_spin_lock_irqsave(&port->lock, flags);
 	hwsim_port_kick(port);
 	raw_spin_unlock_irqrestore(&port->lock, flags);
-}
-
-/*
- * hwsim_port_kick_soon() - the same as soon as interrupts are on again. What stores into a ring
- * must not take the CPU longer than on a card: its owner measures that.
- */
-void hwsim_port_kick_soon(struct hwsim_port *port)
-{
-	irq_work_queue(&port->kick);
 }
 
 static bool met_link_down(const struct hwsim_port *port, const struct hwsim_frame *frame)
@@ -105,7 +48,7 @@ static void collect(struct hwsim_port *port, u64 now_ps, struct list_head *arriv
 	hwsim_rx_collect(port, hwsim_local_ps(port->tb, now_ps - port->propagation_ps) + 2);
 	list_for_each_entry_safe(frame, next, &port->air, list)
 	{
-		if (arrival_ps(port, frame) > now_ps)
+		if (hwsim_port_arrival_ps(port, frame) > now_ps)
 			return;
 		frame->sfd_true_ps = hwsim_true_of_ps(
 			port->tb, frame->start_ps + (u64)HWSIM_PREAMBLE_BYTES * frame->byte_ps);

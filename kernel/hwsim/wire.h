@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* wire.c, link.c, stats.c: ports, and frames on the wires between them. */
+/* port.c, link.c, wire.c, stats.c: ports, and frames on the wires between them. */
 #ifndef KEEPON_HWSIM_WIRE_H
 #define KEEPON_HWSIM_WIRE_H
 
@@ -79,7 +79,7 @@ struct hwsim_arrival {
 
 /**
  * struct hwsim_port_ops - what stands behind a port
- * @advance: let local time pass: what starts until then is given to hwsim_wire_send(); port locked
+ * @advance: let local time pass: what starts until then is given to hwsim_port_send(); port locked
  * @gather: have everything delivered here that has arrived until now, so that advance() knows it;
  *	port not locked, softirq; NULL
  *	where nothing that arrives is sent on
@@ -163,13 +163,17 @@ static inline void hwsim_count(struct hwsim_port *port, enum hwsim_counter count
 	atomic64_add(value, &port->counter[counter]);
 }
 
-void hwsim_port_init(struct hwsim_port *port, const struct hwsim_port_ops *ops,
-		     struct hwsim_timebase *tb, u64 rate_bps);
+/* ---- port.c: what all may ask of a port ---- */
+u64 hwsim_port_arrival_ps(const struct hwsim_port *port, const struct hwsim_frame *frame);
+void hwsim_port_send(struct hwsim_port *port, struct hwsim_frame *frame);
 void hwsim_port_kick(struct hwsim_port *port);
 void hwsim_port_kick_soon(struct hwsim_port *port);
+
+/* ---- wire.c: time passes on it ---- */
+void hwsim_port_init(struct hwsim_port *port, const struct hwsim_port_ops *ops,
+		     struct hwsim_timebase *tb, u64 rate_bps);
 void hwsim_port_serve(struct hwsim_port *port);
 void hwsim_port_close(struct hwsim_port *port);
-void hwsim_wire_send(struct hwsim_port *port, struct hwsim_frame *frame);
 
 /* ---- link.c: which ports are joined, and whether the wire carries ---- */
 int hwsim_link(struct hwsim_port *a, struct hwsim_port *b, u64 propagation_ps);

@@ -151,35 +151,6 @@ void keepon_attributes_init(void)
 		keepon_policy[attribute].type = rows[attribute].type;
 }
 
-/*
- * The kernel's own buffer for a formatted sentence holds 80 characters and is not in 6.1. An answer
- * is copied shortly after RTNL is released; several buffers in turn keep it from being overwritten
- * by then.
- */
-void keepon_explain(struct netlink_ext_ack *extack, const char *format, ...)
-{
-	static char sentences[64][256];
-	static unsigned int next;
-	char *sentence;
-	va_list args;
-
-	ASSERT_RTNL();
-	if (!extack)
-		return;
-	sentence = sentences[next++ % ARRAY_SIZE(sentences)];
-	va_start(args, format);
-	vsnprintf(sentence, sizeof(sentences[0]), format, args);
-	va_end(args);
-	extack->_msg = sentence;
-}
-
-int keepon_refuse(struct netlink_ext_ack *extack, const char *name, u64 value, u64 max,
-		  const char *remedy)
-{
-	keepon_explain(extack, "%s %llu is not within 0 to %llu: %s.", name, value, max, remedy);
-	return -EINVAL;
-}
-
 /* ---- from messages ---- */
 
 void keepon_setup_init(struct keepon_setup *setup)

@@ -100,19 +100,12 @@ static int engine_adjfine(struct keepon_engine *engine, s64 scaled_ppm)
 			      kpn_pacer_adjfine(engine->pacer, scaled_ppm);
 }
 
-int keepon_clock_adjfine(struct keepon *keepon, s64 scaled_ppm)
+int keepon_clock_adjfine_locked(struct keepon *keepon, s64 scaled_ppm)
 {
-	unsigned long flags;
-	int error;
-
-	raw_spin_lock_irqsave(&keepon->lock, flags);
-	if (keepon->engine)
-		error = engine_adjfine(keepon->engine, scaled_ppm);
-	else
-		error = down_adjfine(keepon, scaled_ppm);
 	keepon->down_clock_version++;
-	raw_spin_unlock_irqrestore(&keepon->lock, flags);
-	return error;
+	if (keepon->engine)
+		return engine_adjfine(keepon->engine, scaled_ppm);
+	return down_adjfine(keepon, scaled_ppm);
 }
 
 static int engine_adjtime(struct keepon_engine *engine, s64 delta_ns)
@@ -121,28 +114,18 @@ static int engine_adjtime(struct keepon_engine *engine, s64 delta_ns)
 			      kpn_pacer_adjtime(engine->pacer, delta_ns);
 }
 
-int keepon_clock_adjtime(struct keepon *keepon, s64 delta_ns)
+int keepon_clock_adjtime_locked(struct keepon *keepon, s64 delta_ns)
 {
-	unsigned long flags;
-	int error = 0;
+	s64 after_ns = 0;
 
-	raw_spin_lock_irqsave(&keepon->lock, flags);
-	if (keepon->engine) {
-		error = engine_adjtime(keepon->engine, delta_ns);
-	} else {
-		s64 after_ns = 0;
-
-		if (check_add_overflow(down_time(keepon).ns, delta_ns, &after_ns) || after_ns < 0 ||
-		    after_ns > KPN_TIME_NS_MAX)
-			error = -ERANGE;
-		else
-			kpn_clock_adjtime(&keepon->down_clock, (struct kpn_time){ delta_ns, 0 });
-	}
-	if (!error)
-		keepon_taprio_stepped_locked(keepon);
 	keepon->down_clock_version++;
-	raw_spin_unlock_irqrestore(&keepon->lock, flags);
-	return error;
+	if (keepon->engine)
+		return engine_adjtime(keepon->engine, delta_ns);
+	if (check_add_overflow(down_time(keepon).ns, delta_ns, &after_ns) || after_ns < 0 ||
+	    after_ns > KPN_TIME_NS_MAX)
+		return -ERANGE;
+	kpn_clock_adjtime(&keepon->down_clock, (struct kpn_time){ delta_ns, 0 });
+	return 0;
 }
 
 static int engine_settime(struct keepon_engine *engine, struct kpn_time t)
@@ -151,21 +134,13 @@ static int engine_settime(struct keepon_engine *engine, struct kpn_time t)
 			      kpn_pacer_settime(engine->pacer, t);
 }
 
-int keepon_clock_settime(struct keepon *keepon, struct kpn_time t)
+int keepon_clock_settime_locked(struct keepon *keepon, struct kpn_time t)
 {
-	unsigned long flags;
-	int error = 0;
-
-	raw_spin_lock_irqsave(&keepon->lock, flags);
-	if (keepon->engine)
-		error = engine_settime(keepon->engine, t);
-	else if (t.ns < 0 || t.ns > KPN_TIME_NS_MAX)
-		error = -EINVAL;
-	else
-		down_settime(keepon, t);
-	if (!error)
-		keepon_taprio_stepped_locked(keepon);
 	keepon->down_clock_version++;
-	raw_spin_unlock_irqrestore(&keepon->lock, flags);
-	return error;
+	if (keepon->engine)
+		return engine_settime(keepon->engine, t);
+	if (t.ns < 0 || t.ns > KPN_TIME_NS_MAX)
+		return -EINVAL;
+	down_settime(keepon, t);
+	return 0;
 }

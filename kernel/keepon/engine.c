@@ -424,12 +424,6 @@ void keepon_engine_follow(struct keepon *keepon)
 /* A card may come back by itself, or be paused for ever; once a second is often enough to see. */
 #define RESTART_DELAY HZ
 
-void keepon_engine_lost(struct keepon *keepon)
-{
-	WRITE_ONCE(keepon->lost, true);
-	mod_delayed_work(system_wq, &keepon->restart, 0);
-}
-
 void keepon_engine_anew(struct keepon *keepon)
 {
 	if (!keepon->engine)

@@ -5,7 +5,8 @@
  *
  *	link, attributes, setup		rtnetlink: attributes, what they mean, read-back (setup.h)
  *	table		class tables by generic netlink (setup.h)
- *	dev, lower	life of the device and of the one beneath it
+ *	dev, mtu	life of the device
+ *	lower, owner, events		the device beneath: what its driver lends and says, what happens to it
  *	engine, poll	the wire: start, stop, beat
  *	card		the device beneath goes on sending
  *	xmit, share, outcome		frames in, who may have how many waiting, frames done
@@ -14,7 +15,9 @@
  *	dual		the receive ring as a second clock
  *	gates, bridge, partitions, schedule, taprio	gate lists as class tables (taprio.h)
  *	credit		shaped classes: cbs, rates of mqprio
- *	clock, phc, stamp, qdisc, ethtool, debug, trace
+ *	clock, phc, stamp, qdisc, ethtool, debug, trace, say
+ *
+ * A file calls those on lower floors only (FLOORS in scripts/check_arrows.py).
  *
  * Locking: RTNL for configuration and for starting and stopping; keepon.lock around every
  * kpn_pacer_* call and everything marked so below. The lock is raw and taken with interrupts off,
@@ -29,8 +32,10 @@
 #include <linux/netdevice.h>
 #include <linux/ptp_clock_kernel.h>
 #include <linux/spinlock.h>
+#include <linux/string.h>
 #include <linux/workqueue.h>
 #include <net/pkt_sched.h>
+#include <net/rtnetlink.h>
 
 #include "keepon/dual.h"
 #include "keepon/pacer.h"
@@ -226,13 +231,51 @@ struct keepon_engine {
 	struct keepon_poller poller[KEEPON_POLLERS];
 };
 
+/** keepon_is() - @dev is a link of ours */
+static inline bool keepon_is(const struct net_device *dev)
+{
+	return dev->rtnl_link_ops && !strcmp(dev->rtnl_link_ops->kind, KEEPON_LINK_KIND);
+}
+
 /** keepon_has_card() - the card's own transmit path leads here while the wire runs */
 static inline bool keepon_has_card(const struct keepon_engine *engine)
 {
 	return !engine->driver->any_driver;
 }
 
-/* ---- lower.c: drivers that lend rings, and what happens to a lower device ---- */
+/**
+ * keepon_engine_lost() - the NIC is dead: stop soon, and try to start a second later; any context
+ */
+static inline void keepon_engine_lost(struct keepon *keepon)
+{
+	WRITE_ONCE(keepon->lost, true);
+	mod_delayed_work(system_wq, &keepon->restart, 0);
+}
+
+/* ---- say.c ---- */
+
+/**
+ * keepon_explain() - a sentence for the one who asked; lives until a few more are given. RTNL
+ */
+void keepon_explain(struct netlink_ext_ack *extack, const char *format, ...) __printf(2, 3);
+/** keepon_refuse() - "NAME VALUE is not within 0 to MAX: REMEDY." Return: -EINVAL */
+int keepon_refuse(struct netlink_ext_ack *extack, const char *name, u64 value, u64 max,
+		  const char *remedy);
+/** keepon_qdisc_say() - the sentence of a request to @to, or to the log where the stack has no way */
+void keepon_qdisc_say(const struct net_device *dev, const char *qdisc, struct netlink_ext_ack *to,
+		      const struct netlink_ext_ack *extack);
+
+/* ---- mtu.c ---- */
+
+/**
+ * keepon_dev_limits() - MTU range by the plan and the gates; returns that of the lower device, or
+ * the greatest that leaves room for one VLAN tag
+ */
+unsigned int keepon_dev_limits(struct keepon *keepon);
+/** keepon_dev_refit() - the plan is another: limits, and an MTU that had its default, follow */
+void keepon_dev_refit(struct keepon *keepon, unsigned int old_default_mtu);
+
+/* ---- lower.c: what the driver of the lower device lends ---- */
 
 /**
  * keepon_lower_caps() - limits of the ring of @lower for slots of @slot_bytes, and its rate, 0 if
@@ -246,13 +289,11 @@ int keepon_lower_caps(struct net_device *lower, const struct keepon_plan *plan, 
 		      struct netlink_ext_ack *extack);
 /** keepon_lower_name() - name of the driver of @dev, "" if it says none */
 void keepon_lower_name(struct net_device *dev, char *name, size_t room);
-extern const struct keepon_native_owner keepon_lower_owner;
 /**
  * keepon_lower_rx_caps() - limits of its receive ring; RTNL. Return: 0 or an error, with a sentence
  */
 int keepon_lower_rx_caps(struct net_device *lower, struct keepon_native_rx_caps *caps,
 			 struct netlink_ext_ack *extack);
-int keepon_lower_event(struct notifier_block *block, unsigned long event, void *info);
 /** keepon_upper_of() - the link on @lower, or NULL; RTNL */
 struct keepon *keepon_upper_of(struct net_device *lower);
 
@@ -280,18 +321,15 @@ int keepon_card_hwtstamp_get(void *owner, struct keepon_hwtstamp *config);
 int keepon_card_hwtstamp_set(void *owner, struct keepon_hwtstamp *config,
 			     struct netlink_ext_ack *extack);
 
-/* ---- link.c, dev.c ---- */
+/* ---- link.c, dev.c, owner.c, events.c ---- */
 
 extern struct rtnl_link_ops keepon_link_ops;
 void keepon_dellink(struct net_device *dev, struct list_head *head);
 void keepon_dev_setup(struct net_device *dev);
-/**
- * keepon_dev_limits() - MTU range by the plan and the gates; returns that of the lower device, or
- * the greatest that leaves room for one VLAN tag
- */
-unsigned int keepon_dev_limits(struct keepon *keepon);
-/** keepon_dev_refit() - the plan is another: limits, and an MTU that had its default, follow */
-void keepon_dev_refit(struct keepon *keepon, unsigned int old_default_mtu);
+/** keepon_lower_owner - what the driver of the lower device says of its ring */
+extern const struct keepon_native_owner keepon_lower_owner;
+/** keepon_lower_event() - what happens to the lower device; of a notifier */
+int keepon_lower_event(struct notifier_block *block, unsigned long event, void *info);
 
 /* ---- engine.c: one run of the wire ---- */
 
@@ -305,10 +343,6 @@ int keepon_engine_begin(struct keepon *keepon, struct netlink_ext_ack *extack);
  * RTNL, sleeps, may be called twice
  */
 void keepon_engine_stop(struct keepon *keepon);
-/**
- * keepon_engine_lost() - the NIC is dead: stop soon, and try to start a second later; any context
- */
-void keepon_engine_lost(struct keepon *keepon);
 /**
  * keepon_engine_anew() - stop and start a wire that runs; if it does not start, say why and try
  * again every second; RTNL
@@ -354,9 +388,10 @@ struct kpn_time keepon_clock_at_locked(const struct keepon_engine *engine, u64 c
  */
 void keepon_clock_keep_locked(struct keepon *keepon);
 s64 keepon_clock_scaled_ppm_locked(const struct keepon *keepon);
-int keepon_clock_adjfine(struct keepon *keepon, s64 scaled_ppm);
-int keepon_clock_adjtime(struct keepon *keepon, s64 delta_ns);
-int keepon_clock_settime(struct keepon *keepon, struct kpn_time t);
+/* A step of it may have to move gate lists, too: the PHC's callbacks see to that. */
+int keepon_clock_adjfine_locked(struct keepon *keepon, s64 scaled_ppm);
+int keepon_clock_adjtime_locked(struct keepon *keepon, s64 delta_ns);
+int keepon_clock_settime_locked(struct keepon *keepon, struct kpn_time t);
 
 /* ---- xmit.c, share.c, queue.c, outcome.c, receive.c ---- */
 
@@ -512,9 +547,6 @@ void keepon_stamp_limit(struct keepon *keepon);
 int keepon_phc_register(struct keepon *keepon);
 void keepon_phc_unregister(struct keepon *keepon);
 int keepon_setup_tc(struct net_device *dev, enum tc_setup_type type, void *type_data);
-/** keepon_qdisc_say() - the sentence of a request to @to, or to the log where the stack has no way */
-void keepon_qdisc_say(const struct net_device *dev, const char *qdisc, struct netlink_ext_ack *to,
-		      const struct netlink_ext_ack *extack);
 extern const struct ethtool_ops keepon_ethtool_ops;
 int keepon_get_ts_info(struct net_device *dev, struct keepon_ts_info *info);
 

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * The device beneath: which driver lends a ring, and what to do when something happens to the
- * device (docs/kernel.md has the table).
- */
+/* The device beneath: which driver lends a ring, and with which limits. */
 #include <linux/ethtool.h>
 #include <linux/module.h>
 #include <linux/rtnetlink.h>
@@ -104,51 +101,6 @@ int keepon_lower_rx_caps(struct net_device *lower, struct keepon_native_rx_caps 
 	return error;
 }
 
-/* What the driver of the lower device says of its ring. */
-
-static void on_stop(void *owner)
-{
-	keepon_engine_stop(owner);
-}
-
-static void on_lost(void *owner)
-{
-	keepon_engine_lost(owner);
-}
-
-static void on_ready(void *owner)
-{
-	keepon_engine_follow(owner);
-}
-
-static void on_delayed(void *owner, u64 delay_ns, u32 frames)
-{
-	struct keepon *keepon = owner;
-	unsigned long flags;
-	bool runs;
-
-	raw_spin_lock_irqsave(&keepon->lock, flags);
-	runs = keepon->engine;
-	keepon->foreign_frames += frames;
-	if (runs)
-		kpn_pacer_delay(keepon->engine->pacer, delay_ns * 1000);
-	raw_spin_unlock_irqrestore(&keepon->lock, flags);
-	if (runs)
-		keepon_complete_soon(keepon);
-}
-
-const struct keepon_native_owner keepon_lower_owner = {
-	.stop = on_stop,
-	.lost = on_lost,
-	.ready = on_ready,
-	.delayed = on_delayed,
-	.transmit = keepon_card_transmit,
-	.received = keepon_card_received,
-	.ts_info = keepon_card_ts_info,
-	.hwtstamp_get = keepon_card_hwtstamp_get,
-	.hwtstamp_set = keepon_card_hwtstamp_set,
-};
-
 struct keepon *keepon_upper_of(struct net_device *lower)
 {
 	struct net_device *upper;
@@ -157,55 +109,8 @@ struct keepon *keepon_upper_of(struct net_device *lower)
 	ASSERT_RTNL();
 	netdev_for_each_upper_dev_rcu(lower, upper, at)
 	{
-		if (upper->rtnl_link_ops == &keepon_link_ops)
+		if (keepon_is(upper))
 			return netdev_priv(upper);
 	}
 	return NULL;
-}
-
-static void delete_upper(struct keepon *keepon)
-{
-	LIST_HEAD(list);
-
-	keepon_dellink(keepon->dev, &list);
-	unregister_netdevice_many(&list);
-}
-
-int keepon_lower_event(struct notifier_block *block, unsigned long event, void *info)
-{
-	struct net_device *lower = netdev_notifier_info_to_dev(info);
-	struct keepon *keepon = keepon_upper_of(lower);
-
-	if (!keepon)
-		return NOTIFY_DONE;
-	switch (event) {
-	case NETDEV_GOING_DOWN:
-		/* The driver takes its ring apart next. */
-		keepon_engine_stop(keepon);
-		break;
-	case NETDEV_UP:
-	case NETDEV_DOWN:
-	case NETDEV_CHANGE:
-	case NETDEV_CHANGEMTU: keepon_engine_follow(keepon); break;
-	case NETDEV_CHANGEADDR:
-		/* Both are one station on the wire. */
-		eth_hw_addr_set(keepon->dev, lower->dev_addr);
-		call_netdevice_notifiers(NETDEV_CHANGEADDR, keepon->dev);
-		break;
-	case NETDEV_UNREGISTER:
-		/* Sent as well when it moves to another namespace: the two stay together. */
-		if (lower->reg_state == NETREG_UNREGISTERING)
-			delete_upper(keepon);
-		else
-			keepon_card_unhook(keepon);
-		break;
-	case NETDEV_REGISTER:
-		if (!keepon->hook && keepon_card_hook(keepon))
-			netdev_warn(keepon->dev,
-				    "frames of %s are not taken in its new namespace\n",
-				    lower->name);
-		break;
-	case NETDEV_PRE_TYPE_CHANGE: return NOTIFY_BAD;
-	}
-	return NOTIFY_DONE;
 }

@@ -31,17 +31,42 @@ static int phc_gettimex64(struct ptp_clock_info *info, struct timespec64 *ts,
 
 static int phc_settime64(struct ptp_clock_info *info, const struct timespec64 *ts)
 {
-	return keepon_clock_settime(keepon_of(info), (struct kpn_time){ timespec64_to_ns(ts), 0 });
+	struct keepon *keepon = keepon_of(info);
+	unsigned long flags;
+	int error;
+
+	raw_spin_lock_irqsave(&keepon->lock, flags);
+	error = keepon_clock_settime_locked(keepon, (struct kpn_time){ timespec64_to_ns(ts), 0 });
+	if (!error)
+		keepon_taprio_stepped_locked(keepon);
+	raw_spin_unlock_irqrestore(&keepon->lock, flags);
+	return error;
 }
 
 static int phc_adjtime(struct ptp_clock_info *info, s64 delta_ns)
 {
-	return keepon_clock_adjtime(keepon_of(info), delta_ns);
+	struct keepon *keepon = keepon_of(info);
+	unsigned long flags;
+	int error;
+
+	raw_spin_lock_irqsave(&keepon->lock, flags);
+	error = keepon_clock_adjtime_locked(keepon, delta_ns);
+	if (!error)
+		keepon_taprio_stepped_locked(keepon);
+	raw_spin_unlock_irqrestore(&keepon->lock, flags);
+	return error;
 }
 
 static int phc_adjfine(struct ptp_clock_info *info, long scaled_ppm)
 {
-	return keepon_clock_adjfine(keepon_of(info), scaled_ppm);
+	struct keepon *keepon = keepon_of(info);
+	unsigned long flags;
+	int error;
+
+	raw_spin_lock_irqsave(&keepon->lock, flags);
+	error = keepon_clock_adjfine_locked(keepon, scaled_ppm);
+	raw_spin_unlock_irqrestore(&keepon->lock, flags);
+	return error;
 }
 
 /*

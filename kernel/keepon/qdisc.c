@@ -10,15 +10,6 @@
 
 #include "keepon.h"
 
-void keepon_qdisc_say(const struct net_device *dev, const char *qdisc, struct netlink_ext_ack *to,
-		      const struct netlink_ext_ack *extack)
-{
-	if (to)
-		to->_msg = extack->_msg;
-	else if (net_ratelimit())
-		netdev_info(dev, "%s: %s\n", qdisc, extack->_msg);
-}
-
 static bool overlap(const struct tc_mqprio_qopt *qopt, int a, int b)
 {
 	return qopt->offset[a] < qopt->offset[b] + qopt->count[b] &&

@@ -20,17 +20,11 @@
 #include "keepon/errno.h"
 #include "keepon/wire.h"
 
-/*
- * What is planned and stored between reading the clock and asking for a switch; polls until a table
- * that is about to be used is used.
- */
-enum { PLACING_NS = 20000, BUSY_TRIES = 500 };
+/* What is planned and stored between reading the clock and asking for a switch takes so long. */
+enum { PLACING_NS = 20000 };
 
 /* Making a table for the slots between two lists may take so long, and twice that, and so on. */
 enum { BRIDGING_NS = 1000000, BRIDGING_NS_MAX = 64000000 };
-
-/* Long past: as soon as possible. */
-enum { AT_ONCE = 0 };
 
 /* ---- what holds and what is to come ---- */
 
@@ -108,7 +102,8 @@ static int step_between_locked(struct keepon *keepon)
 
 	if (keepon_clock_read_locked(keepon).ns >= taprio->bridge_since_ns)
 		return ask_locked(keepon);
-	return kpn_pacer_set_partition(keepon->engine->pacer, taprio->before, AT_ONCE);
+	return kpn_pacer_set_partition(keepon->engine->pacer, taprio->before,
+				       KEEPON_TAPRIO_AT_ONCE);
 }
 
 void keepon_taprio_stepped_locked(struct keepon *keepon)
@@ -205,7 +200,7 @@ static int leave_bridge_locked(struct keepon *keepon)
 
 	if (kpn_pacer_partition(pacer, true) != keepon->taprio.before)
 		/* if it is too late for that, the other list is about to begin */
-		kpn_pacer_set_partition(pacer, keepon->taprio.before, AT_ONCE);
+		kpn_pacer_set_partition(pacer, keepon->taprio.before, KEEPON_TAPRIO_AT_ONCE);
 	return -KPN_EBUSY;
 }
 
@@ -295,7 +290,7 @@ static int install(struct keepon *keepon, struct keepon_gates *gates, struct kee
 		   const u32 *frame_max)
 {
 	u32 making_ns = BRIDGING_NS;
-	int tries = BUSY_TRIES;
+	int tries = KEEPON_TAPRIO_BUSY_TRIES;
 	int error;
 
 	for (;;) {
@@ -334,6 +329,12 @@ static void bridge_again(struct keepon *keepon)
 	raw_spin_lock_irqsave(&keepon->lock, flags);
 	put_locked(keepon, taprio->next, taprio->next_table, &bridge, between);
 	raw_spin_unlock_irqrestore(&keepon->lock, flags);
+}
+
+void keepon_taprio_settle(struct keepon *keepon)
+{
+	promote(keepon);
+	bridge_again(keepon);
 }
 
 /* The stack sends frames of the device's MTU whatever the gates are: they must have slots. */
@@ -396,48 +397,6 @@ int keepon_taprio_install(struct keepon *keepon, struct keepon_gates *gates, con
 	keepon_queue_limits(keepon);
 	keepon_dev_limits(keepon);
 	return error;
-}
-
-void keepon_taprio_end(struct keepon *keepon)
-{
-	struct keepon_taprio *taprio = &keepon->taprio;
-	const struct kpn_config *config = &keepon->plan.config;
-	struct keepon_gates *gates[2] = { taprio->now, taprio->next };
-	bool had_any = gates[0] || gates[1];
-	struct keepon_table *table = NULL;
-	int tries = BUSY_TRIES;
-	int error = -ENOMEM;
-	unsigned long flags;
-
-	if (keepon->engine && had_any)
-		table = keepon_table_make(keepon, config->allowed, config->partition_slots);
-	raw_spin_lock_irqsave(&keepon->lock, flags);
-	taprio->now = NULL;
-	taprio->next = NULL;
-	taprio->next_table = NULL;
-	taprio->bridge = NULL;
-	taprio->refused = false;
-	memset(taprio->frame_max, 0xff, sizeof(taprio->frame_max));
-	raw_spin_unlock_irqrestore(&keepon->lock, flags);
-	keepon_gates_free(gates[0]);
-	keepon_gates_free(gates[1]);
-	while (table) {
-		raw_spin_lock_irqsave(&keepon->lock, flags);
-		error = kpn_pacer_set_partition(keepon->engine->pacer, &table->partition, AT_ONCE);
-		raw_spin_unlock_irqrestore(&keepon->lock, flags);
-		if (error != -KPN_EBUSY || !tries--)
-			break;
-		usleep_range(500, 1000);
-	}
-	/*
-	 * Whoever stops and starts the wire gives it the schedule anew: the way out where the pacer
-	 * stands still or there is no memory for another table.
-	 */
-	if (error && had_any)
-		keepon_engine_anew(keepon);
-	keepon_tables_free_unused(keepon);
-	keepon_queue_limits(keepon);
-	keepon_dev_limits(keepon);
 }
 
 /* ---- the wire starts and stops, the plan changes ---- */
@@ -504,53 +463,6 @@ void keepon_taprio_stopped(struct keepon *keepon)
 {
 	promote(keepon);
 	keepon_tables_free_unused(keepon);
-}
-
-/* The pacer did not take the list to come: the wire starts anew with it when it is time. */
-static void begin_refused(struct keepon *keepon)
-{
-	struct keepon_taprio *taprio = &keepon->taprio;
-	unsigned long flags;
-	s64 left_ns = 0;
-	bool refused;
-
-	raw_spin_lock_irqsave(&keepon->lock, flags);
-	refused = taprio->refused && taprio->next;
-	if (refused)
-		left_ns = taprio->next->start_ns - keepon_clock_read_locked(keepon).ns;
-	raw_spin_unlock_irqrestore(&keepon->lock, flags);
-	if (refused && left_ns <= 0)
-		keepon_engine_anew(keepon);
-	else if (refused)
-		schedule_delayed_work(&taprio->settle,
-				      nsecs_to_jiffies(min_t(s64, left_ns, NSEC_PER_SEC)) + 1);
-}
-
-static void settle(struct work_struct *work)
-{
-	struct keepon_taprio *taprio =
-		container_of(to_delayed_work(work), struct keepon_taprio, settle);
-	struct keepon *keepon = container_of(taprio, struct keepon, taprio);
-
-	/* Whoever deletes the device waits for this work and holds RTNL. */
-	if (!rtnl_trylock()) {
-		schedule_delayed_work(&taprio->settle, 1);
-		return;
-	}
-	promote(keepon);
-	bridge_again(keepon);
-	begin_refused(keepon);
-	keepon_tables_free_unused(keepon);
-	keepon_queue_limits(keepon);
-	keepon_dev_limits(keepon);
-	rtnl_unlock();
-}
-
-void keepon_taprio_init(struct keepon *keepon)
-{
-	INIT_LIST_HEAD(&keepon->taprio.tables);
-	memset(keepon->taprio.frame_max, 0xff, sizeof(keepon->taprio.frame_max));
-	INIT_DELAYED_WORK(&keepon->taprio.settle, settle);
 }
 
 void keepon_taprio_free(struct keepon *keepon)

@@ -95,10 +95,6 @@ struct keepon_plan {
 /* ---- attributes.c ---- */
 
 /**
- * keepon_explain() - a sentence for the one who asked; lives until a few more are given. RTNL
- */
-void keepon_explain(struct netlink_ext_ack *extack, const char *format, ...) __printf(2, 3);
-/**
  * keepon_policy - of IFLA_INFO_DATA; keepon_attributes_init() fills it before the link type is
  * registered
  */
@@ -123,9 +119,6 @@ u64 keepon_setup_number(const struct keepon_setup *setup, int attribute, u64 oth
  */
 int keepon_setup_lay(const struct keepon_setup *setup, struct keepon_plan *plan,
 		     struct netlink_ext_ack *extack);
-/** keepon_refuse() - "NAME VALUE is not within 0 to MAX: REMEDY." Return: -EINVAL */
-int keepon_refuse(struct netlink_ext_ack *extack, const char *name, u64 value, u64 max,
-		  const char *remedy);
 /** keepon_attributes_bytes() - of what keepon_attributes_put() puts, the same for every link */
 size_t keepon_attributes_bytes(void);
 /**

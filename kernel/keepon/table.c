@@ -157,8 +157,7 @@ static const struct keepon_setup *find_setup(struct net *net, u64 id)
 	{
 		const struct keepon *keepon = netdev_priv(dev);
 
-		if (dev->rtnl_link_ops == &keepon_link_ops && keepon->setup.table == id &&
-		    keepon->setup.allowed)
+		if (keepon_is(dev) && keepon->setup.table == id && keepon->setup.allowed)
 			return &keepon->setup;
 	}
 	return NULL;

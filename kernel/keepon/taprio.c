@@ -4,9 +4,11 @@
  * offload the stack leaves gates and max-sdu to the device, and frames go from the queues straight
  * to xmit.
  */
+#include <linux/delay.h>
 #include <linux/rtnetlink.h>
 
 #include "keepon.h"
+#include "keepon/errno.h"
 
 /* Limits of traffic classes: without FCS and without the tag of a VLAN, whoever wrote it. */
 static void limits_by_queue(const struct net_device *dev,
@@ -75,6 +77,50 @@ static int tell(struct keepon *keepon, struct tc_taprio_qopt_offload *offload, u
 	return 0;
 }
 
+/* The link's own class table holds again. */
+static void end(struct keepon *keepon)
+{
+	struct keepon_taprio *taprio = &keepon->taprio;
+	const struct kpn_config *config = &keepon->plan.config;
+	struct keepon_gates *gates[2] = { taprio->now, taprio->next };
+	bool had_any = gates[0] || gates[1];
+	struct keepon_table *table = NULL;
+	int tries = KEEPON_TAPRIO_BUSY_TRIES;
+	int error = -ENOMEM;
+	unsigned long flags;
+
+	if (keepon->engine && had_any)
+		table = keepon_table_make(keepon, config->allowed, config->partition_slots);
+	raw_spin_lock_irqsave(&keepon->lock, flags);
+	taprio->now = NULL;
+	taprio->next = NULL;
+	taprio->next_table = NULL;
+	taprio->bridge = NULL;
+	taprio->refused = false;
+	memset(taprio->frame_max, 0xff, sizeof(taprio->frame_max));
+	raw_spin_unlock_irqrestore(&keepon->lock, flags);
+	keepon_gates_free(gates[0]);
+	keepon_gates_free(gates[1]);
+	while (table) {
+		raw_spin_lock_irqsave(&keepon->lock, flags);
+		error = kpn_pacer_set_partition(keepon->engine->pacer, &table->partition,
+						KEEPON_TAPRIO_AT_ONCE);
+		raw_spin_unlock_irqrestore(&keepon->lock, flags);
+		if (error != -KPN_EBUSY || !tries--)
+			break;
+		usleep_range(500, 1000);
+	}
+	/*
+	 * Whoever stops and starts the wire gives it the schedule anew: the way out where the pacer
+	 * stands still or there is no memory for another table.
+	 */
+	if (error && had_any)
+		keepon_engine_anew(keepon);
+	keepon_tables_free_unused(keepon);
+	keepon_queue_limits(keepon);
+	keepon_dev_limits(keepon);
+}
+
 int keepon_taprio_setup(struct net_device *dev, struct tc_taprio_qopt_offload *offload)
 {
 	struct keepon *keepon = netdev_priv(dev);
@@ -84,7 +130,7 @@ int keepon_taprio_setup(struct net_device *dev, struct tc_taprio_qopt_offload *o
 
 	switch (keepon_taprio_asks(offload)) {
 	case KEEPON_TAPRIO_SET: break;
-	case KEEPON_TAPRIO_END: keepon_taprio_end(keepon); return 0;
+	case KEEPON_TAPRIO_END: end(keepon); return 0;
 	case KEEPON_TAPRIO_STATS: return tell(keepon, offload, 0, KEEPON_CLASS_COUNT);
 	case KEEPON_TAPRIO_QUEUE_STATS:
 		queue = keepon_taprio_queue(offload);
@@ -123,4 +169,52 @@ int keepon_taprio_check(struct keepon *keepon, const struct keepon_plan *plan,
 			error = keepon_gates_check(gates[i], plan, keepon->dev, extack);
 	}
 	return error;
+}
+
+/* ---- a table was switched, or refused ---- */
+
+/* The pacer did not take the list to come: the wire starts anew with it when it is time. */
+static void begin_refused(struct keepon *keepon)
+{
+	struct keepon_taprio *taprio = &keepon->taprio;
+	unsigned long flags;
+	s64 left_ns = 0;
+	bool refused;
+
+	raw_spin_lock_irqsave(&keepon->lock, flags);
+	refused = taprio->refused && taprio->next;
+	if (refused)
+		left_ns = taprio->next->start_ns - keepon_clock_read_locked(keepon).ns;
+	raw_spin_unlock_irqrestore(&keepon->lock, flags);
+	if (refused && left_ns <= 0)
+		keepon_engine_anew(keepon);
+	else if (refused)
+		schedule_delayed_work(&taprio->settle,
+				      nsecs_to_jiffies(min_t(s64, left_ns, NSEC_PER_SEC)) + 1);
+}
+
+static void settle(struct work_struct *work)
+{
+	struct keepon_taprio *taprio =
+		container_of(to_delayed_work(work), struct keepon_taprio, settle);
+	struct keepon *keepon = container_of(taprio, struct keepon, taprio);
+
+	/* Whoever deletes the device waits for this work and holds RTNL. */
+	if (!rtnl_trylock()) {
+		schedule_delayed_work(&taprio->settle, 1);
+		return;
+	}
+	keepon_taprio_settle(keepon);
+	begin_refused(keepon);
+	keepon_tables_free_unused(keepon);
+	keepon_queue_limits(keepon);
+	keepon_dev_limits(keepon);
+	rtnl_unlock();
+}
+
+void keepon_taprio_init(struct keepon *keepon)
+{
+	INIT_LIST_HEAD(&keepon->taprio.tables);
+	memset(keepon->taprio.frame_max, 0xff, sizeof(keepon->taprio.frame_max));
+	INIT_DELAYED_WORK(&keepon->taprio.settle, settle);
 }

@@ -6,7 +6,7 @@
  *	bridge	the slots in which one list ends and the next begins
  *	partitions	tables in the pacer
  *	schedule	which list holds, which one is to come
- *	taprio	the requests of the qdisc
+ *	taprio	the requests of the qdisc, and what is left to do when a table was switched
  *
  * RTNL protects all of it. What xmit and the clock look at is written under keepon.lock, too.
  */
@@ -29,6 +29,10 @@ enum {
 	KEEPON_EXTENSION_SLOTS_MAX = 16384,
 	/* A table for that has so many of the next list, at least: meanwhile the pacer gets that one. */
 	KEEPON_BRIDGE_SPARE_SLOTS = 8192,
+	/* Time of a switch, long past: as soon as possible. */
+	KEEPON_TAPRIO_AT_ONCE = 0,
+	/* So often a switch is asked for again while another table is about to be used. */
+	KEEPON_TAPRIO_BUSY_TRIES = 500,
 };
 
 /**
@@ -145,6 +149,7 @@ int keepon_bridge_make(const struct keepon *keepon, const struct keepon_gates *n
 
 /* ---- taprio.c ---- */
 
+void keepon_taprio_init(struct keepon *keepon);
 int keepon_taprio_setup(struct net_device *dev, struct tc_taprio_qopt_offload *offload);
 /**
  * keepon_taprio_check() - whether another plan suits the schedule, if there is one. Return: 0 or an
@@ -175,9 +180,9 @@ void keepon_tables_free_unused(struct keepon *keepon);
  */
 int keepon_taprio_install(struct keepon *keepon, struct keepon_gates *gates, const u32 *frame_max,
 			  struct netlink_ext_ack *extack);
-/** keepon_taprio_end() - the link's own class table holds again */
 void keepon_taprio_end(struct keepon *keepon);
-void keepon_taprio_init(struct keepon *keepon);
+/** keepon_taprio_settle() - a list whose time has come holds; one to come has what is before it */
+void keepon_taprio_settle(struct keepon *keepon);
 void keepon_taprio_free(struct keepon *keepon);
 /**
  * keepon_taprio_prepare() - a wire is about to start: its configuration, with the schedule that

@@ -41,8 +41,8 @@ for _round in 1 2 3 4; do
 	sleep 0.005
 	left=$(counter rt0 frames_completed)
 	given=$(counter rt0 submitted)
-	ping -q -c 8 -i 0.005 -W 1 10.0.0.2 >/dev/null &
-	sleep 0.06
+	ping -q -c 8 -i 0.002 -W 1 10.0.0.2 >/dev/null &
+	sleep 0.03
 	is "$(counter rt0 submitted)" "$((given + 8))" \
 		"frames of a class that neither list has open"
 	is "$(counter rt0 frames_completed)" "$left" "wait"

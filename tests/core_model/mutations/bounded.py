@@ -10,8 +10,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "tick ignored",
         "pacer.c",
-        "	pacer->tick_ns = max_u32(caps->cpu_tick_ns, 1);\n",
-        "	pacer->tick_ns = 1;\n",
+        "	pacer->reading.tick_ns = max_u32(caps->cpu_tick_ns, 1);\n",
+        "	pacer->reading.tick_ns = 1;\n",
         ("ticks of 18.5 ns", "ticks of 18.5 ns, fetch index"),
     ),
     Mutation(
@@ -38,8 +38,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "held frames without a budget",
         "insert.c",
-        "		pacer->frames_left -= pacer->frames_left < frame->slots ?"
-        " pacer->frames_left : frame->slots;\n		verdict = place",
+        "		pacer->frames.left -= pacer->frames.left < frame->slots ?"
+        " pacer->frames.left : frame->slots;\n		verdict = place",
         "		verdict = place",
         ("vectors of hazards",),
     ),
@@ -53,58 +53,59 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "lengths without a budget",
         "post.c",
-        "	u32 left = pacer->trims_max;\n",
+        "	u32 left = pacer->posting.trims_max;\n",
         "	u32 left = ~0u;\n",
         ("another rate that moves slots beyond change by two slots",),
     ),
     Mutation(
         "step never reviewed",
         "recall.c",
-        "	for (; looks && pacer->frames_left; looks--) {\n",
+        "	for (; looks && pacer->frames.left; looks--) {\n",
         "	for (; false; looks--) {\n",
         ("vectors of recovery",),
     ),
     Mutation(
         "switched one slot late",
         "search.c",
-        "	u64 seq = pacer->switch_net_slot - pacer->align.base;\n",
-        "	u64 seq = pacer->switch_net_slot + 1 - pacer->align.base;\n",
+        "	u64 seq = pacer->frames.switch_net_slot - pacer->align.base;\n",
+        "	u64 seq = pacer->frames.switch_net_slot + 1 - pacer->align.base;\n",
         ("vectors of hazards",),
     ),
     Mutation(
         "a table still to come gives way too late",
         "switch.c",
-        "	if (pacer->table[1].partition && pacer->switch_seq < first)\n",
-        "	if (pacer->table[1].partition && pacer->switch_seq < pacer->ring.head.seq)\n",
+        "	if (pacer->frames.table[1].partition && pacer->frames.switch_seq < first)\n",
+        "	if (pacer->frames.table[1].partition &&\n"
+        "	    pacer->frames.switch_seq < pacer->ring.head.seq)\n",
         ("vectors of hazards",),
     ),
     Mutation(
         "frames of a table that has given way",
         "switch.c",
-        "	if (changed > pacer->switch_seq)\n",
-        "	if (changed != pacer->switch_seq)\n",
+        "	if (changed > pacer->frames.switch_seq)\n",
+        "	if (changed != pacer->frames.switch_seq)\n",
         ("vectors of hazards",),
     ),
     Mutation(
         "a class waits for a table however far that is",
         "kpn_search.h",
-        " &&\n	       (s64)(pacer->switch_seq - pacer->ring.head.seq) <="
-        " (s64)pacer->horizon_slots;\n",
+        " &&\n	       (s64)(pacer->frames.switch_seq - pacer->ring.head.seq) <="
+        " (s64)pacer->frames.horizon_slots;\n",
         ";\n",
         ("vectors of hazards",),
     ),
     Mutation(
         "a class with few slots uses up what the ring takes",
         "pacer.c",
-        "config->depth_slots < pacer->yielding_max ? config->depth_slots :",
+        "config->depth_slots < pacer->frames.yielding_max ? config->depth_slots :",
         "config->depth_slots ? config->depth_slots :",
         ("vectors of waiting",),
     ),
     Mutation(
         "a class that comes first uses up what the ring takes",
         "waiting.c",
-        "pacer->ring.head.seq + pacer->lookahead_slots;",
-        "placement->first_seq + pacer->lookahead_slots;",
+        "pacer->ring.head.seq + pacer->frames.lookahead_slots;",
+        "placement->first_seq + pacer->frames.lookahead_slots;",
         ("vectors of waiting",),
     ),
     Mutation(
@@ -124,7 +125,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "index of a NIC that is gone believed",
         "reading.c",
-        "	if (index >= pacer->index_modulus) {\n",
+        "	if (index >= pacer->reading.index_modulus) {\n",
         "	if (false) {\n",
         ("deaths",),
     ),
@@ -138,8 +139,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "last fetched frame not in doubt",
         "stop.c",
-        "head.upper_seq + pacer->fetched_slots + 1;\n	/* Without",
-        "head.upper_seq + pacer->fetched_slots;\n	/* Without",
+        "head.upper_seq + pacer->frames.fetched_slots + 1;\n	/* Without",
+        "head.upper_seq + pacer->frames.fetched_slots;\n	/* Without",
         ("vectors of hazards",),
     ),
     Mutation(
@@ -153,7 +154,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "steady position never renewed",
         "reading.c",
-        "		pacer->steady_ps = head_ps - AGE_PS_MAX;\n",
+        "		pacer->reading.steady_ps = head_ps - AGE_PS_MAX;\n",
         "		;\n",
         ("vectors of wraps",),
     ),
@@ -189,7 +190,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "a later frame before those that wait for the budget",
         "insert.c",
-        "	if (KPN_UNLIKELY(target >= pacer->heap_due_seq) &&\n",
+        "	if (KPN_UNLIKELY(target >= pacer->frames.heap_due_seq) &&\n",
         "	if (false &&\n",
         ("vectors of waiting",),
     ),
@@ -217,14 +218,14 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "frames that wait have no part of the budget",
         "insert.c",
-        "pacer->frames_left > waiting &&",
-        "pacer->frames_left > 0 * waiting &&",
+        "pacer->frames.left > waiting &&",
+        "pacer->frames.left > 0 * waiting &&",
         ("vectors of depth",),
     ),
     Mutation(
         "horizon ignored",
         "insert.c",
-        " || (s64)(target - pacer->ring.head.seq) > (s64)pacer->horizon_slots)",
+        " || (s64)(target - pacer->ring.head.seq) > (s64)pacer->frames.horizon_slots)",
         ")",
         ("horizon",),
     ),

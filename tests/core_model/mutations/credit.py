@@ -51,14 +51,14 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "credit looked at when a frame is handed over",
         "waiting.c",
-        "from = kpn_credit_seq(&pacer->credit[tc]);",
+        "from = kpn_credit_seq(&pacer->frames.credit[tc]);",
         "from = placement->first_seq;",
         ("credit, always ready",),
     ),
     Mutation(
         "best effort taken back keeps its price",
         "recall.c",
-        "kpn_credit_refund(&pacer->credit[frame->tc], frame->seq, frame->slots);",
+        "kpn_credit_refund(&pacer->frames.credit[frame->tc], frame->seq, frame->slots);",
         ";",
         ("vectors of credit",),
     ),
@@ -79,7 +79,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "what needs no credit any more waits behind lower classes",
         "waiting.c",
-        "pacer->offered_seq = 0;",
+        "pacer->frames.offered_seq = 0;",
         ";",
         ("vectors of credit",),
     ),
@@ -100,7 +100,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "another slope owes nothing",
         "waiting.c",
-        "		kpn_credit_carry(&credit, &pacer->credit[tc]);\n",
+        "		kpn_credit_carry(&credit, &pacer->frames.credit[tc]);\n",
         "		;\n",
         ("vectors of credit",),
     ),

@@ -10,15 +10,15 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "horizon - 1",
         "pacer.c",
-        "pacer->lead_slots = pacer->fetched_slots + 1;",
-        "pacer->lead_slots = pacer->fetched_slots;",
+        "pacer->frames.lead_slots = pacer->frames.fetched_slots + 1;",
+        "pacer->frames.lead_slots = pacer->frames.fetched_slots;",
         ("every class",),
     ),
     Mutation(
         "horizon - 1 for trims",
         "head.c",
-        "u64 first = head.upper_seq + pacer->fetched_slots + 1;",
-        "u64 first = head.upper_seq + pacer->fetched_slots;",
+        "u64 first = head.upper_seq + pacer->frames.fetched_slots + 1;",
+        "u64 first = head.upper_seq + pacer->frames.fetched_slots;",
         ("vectors of replan",),
     ),
     Mutation(
@@ -47,7 +47,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         "zeroing off",
         "kpn_place.h",
         "	pacer->nic_ops.retire(pacer->nic, desc, slot_bytes, data_bytes & "
-        "pacer->zeroed_mask);\n",
+        "pacer->frames.zeroed_mask);\n",
         "	pacer->nic_ops.retire(pacer->nic, desc, slot_bytes, 0 * data_bytes);\n",
         ("every class",),
     ),
@@ -55,9 +55,9 @@ MUTATIONS: tuple[Mutation, ...] = (
         "zeroing one byte short",
         "kpn_place.h",
         "	pacer->nic_ops.retire(pacer->nic, desc, slot_bytes, data_bytes & "
-        "pacer->zeroed_mask);\n",
+        "pacer->frames.zeroed_mask);\n",
         "	pacer->nic_ops.retire(pacer->nic, desc, slot_bytes, (data_bytes - 1) &"
-        " pacer->zeroed_mask);\n",
+        " pacer->frames.zeroed_mask);\n",
         ("every class",),
     ),
     Mutation(
@@ -77,14 +77,14 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "padding on demand never asked for",
         "kpn_place.h",
-        "	if (KPN_UNLIKELY(pacer->old_bytes))\n",
+        "	if (KPN_UNLIKELY(pacer->frames.old_bytes))\n",
         "	if (false)\n",
         ("padding on demand",),
     ),
     Mutation(
         "padding on demand forgets what it left",
         "kpn_place.h",
-        "	pacer->old_bytes[desc] = (u16)data_bytes;\n",
+        "	pacer->frames.old_bytes[desc] = (u16)data_bytes;\n",
         "",
         ("padding on demand, mixed stream",),
     ),
@@ -92,15 +92,15 @@ MUTATIONS: tuple[Mutation, ...] = (
         "deferred as well as on demand",
         "kpn_place.h",
         "	pacer->nic_ops.retire(pacer->nic, desc, slot_bytes, data_bytes & "
-        "pacer->zeroed_mask);\n",
+        "pacer->frames.zeroed_mask);\n",
         "	pacer->nic_ops.retire(pacer->nic, desc, slot_bytes, data_bytes);\n",
         ("padding on demand",),
     ),
     Mutation(
         "never deferred",
         "pacer.c",
-        "	pacer->zeroed_mask = ~0u;\n",
-        "	pacer->zeroed_mask = 0;\n",
+        "	pacer->frames.zeroed_mask = ~0u;\n",
+        "	pacer->frames.zeroed_mask = 0;\n",
         ("every class",),
     ),
     Mutation(
@@ -164,15 +164,15 @@ MUTATIONS: tuple[Mutation, ...] = (
         "not restored",
         "kpn_place.h",
         "	pacer->nic_ops.retire(pacer->nic, desc, slot_bytes, data_bytes & "
-        "pacer->zeroed_mask);\n",
+        "pacer->frames.zeroed_mask);\n",
         "	(void)pacer, (void)desc, (void)slot_bytes, (void)data_bytes;\n",
         ("every class",),
     ),
     Mutation(
         "frames as long as trimmed slots forgotten",
         "pacer.c",
-        "pacer->real_bytes_max -= config->trim_down_bytes;",
-        "pacer->real_bytes_max -= 0;",
+        "pacer->frames.real_bytes_max -= config->trim_down_bytes;",
+        "pacer->frames.real_bytes_max -= 0;",
         ("write-back, spare buffers",),
     ),
     # ---- order ----
@@ -215,7 +215,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "best effort before its cursor",
         "waiting.c",
-        "	u64 from = pacer->cursor[tc];\n",
+        "	u64 from = pacer->frames.cursor[tc];\n",
         "	u64 from = 0;\n",
         ("full load, reserved trims", "mixed stream", "full load"),
     ),
@@ -229,28 +229,28 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "lower classes take what comes up between polls",
         "waiting.c",
-        "		return pacer->offered_seq;\n",
+        "		return pacer->frames.offered_seq;\n",
         "		return end;\n",
         ("vectors of waiting",),
     ),
     Mutation(
         "lower classes take what displaced frames had",
         "recall.c",
-        "	if (pacer->offered_seq > from)\n		pacer->offered_seq = from;\n",
+        "	if (pacer->frames.offered_seq > from)\n		pacer->frames.offered_seq = from;\n",
         "",
         ("vectors of waiting",),
     ),
     Mutation(
         "displaced frames cost others that cannot be held back",
         "waiting.c",
-        "end > pacer->offered_seq && pacer->config.prebuffer_frames)",
-        "end > pacer->offered_seq)",
+        "end > pacer->frames.offered_seq && pacer->config.prebuffer_frames)",
+        "end > pacer->frames.offered_seq)",
         ("vectors of waiting",),
     ),
     Mutation(
         "nothing counts as offered to what waits",
         "waiting.c",
-        "	if (!waiting)\n		pacer->offered_seq = end;\n",
+        "	if (!waiting)\n		pacer->frames.offered_seq = end;\n",
         "	(void)end;\n",
         ("vectors of waiting", "vectors of credit"),
     ),

@@ -31,7 +31,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "stores take no time where any slot will do",
         "kpn_head.h",
-        "cpu_ns + KPN_STORE_NS + pacer->caps.store_ns_max + pacer->hurry_ns",
+        "cpu_ns + KPN_STORE_NS + pacer->caps.store_ns_max + pacer->frames.hurry_ns",
         "cpu_ns + KPN_STORE_NS",
         ("vectors of waiting",),
     ),
@@ -48,7 +48,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "doubt without the prefetch",
         "head.c",
-        "kpn_upper_seq(pacer, cpu_ns).seq + pacer->fetched_slots;",
+        "kpn_upper_seq(pacer, cpu_ns).seq + pacer->frames.fetched_slots;",
         "kpn_upper_seq(pacer, cpu_ns).seq;",
         ("vectors of held_up",),
     ),

@@ -24,15 +24,15 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "preamble ignored",
         "pacer.c",
-        "pacer->sfd_ps = (u64)KPN_PREAMBLE_BYTES * pacer->byte_ps;",
-        "pacer->sfd_ps = 0;",
+        "pacer->time.sfd_ps = (u64)KPN_PREAMBLE_BYTES * pacer->time.byte_ps;",
+        "pacer->time.sfd_ps = 0;",
         ("every class",),
     ),
     Mutation(
         "tolerance ignored",
         "pacer.c",
-        "pacer->early_ns = (s64)(config->tolerance_ns + ",
-        "pacer->early_ns = (s64)(",
+        "pacer->time.early_ns = (s64)(config->tolerance_ns + ",
+        "pacer->time.early_ns = (s64)(",
         ("mixed stream, 2.5 Gb/s",),
     ),
     Mutation(
@@ -80,15 +80,15 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "one slot too far",
         "kpn_head.h",
-        ".end_seq = pacer->ring.head.seq + pacer->window_slots,",
-        ".end_seq = pacer->ring.head.seq + pacer->window_slots + 1,",
+        ".end_seq = pacer->ring.head.seq + pacer->frames.window_slots,",
+        ".end_seq = pacer->ring.head.seq + pacer->frames.window_slots + 1,",
         ("mixed stream",),
     ),
     Mutation(
         "held frames not placed in time",
         "target.c",
-        "	pacer->heap_due_seq = frame ? kpn_target_of(pacer, frame) : KPN_SEQ_NEVER;\n",
-        "	pacer->heap_due_seq = frame ? kpn_target_of(pacer, frame) + pacer->ring.slots :"
+        "	pacer->frames.heap_due_seq = frame ? kpn_target_of(pacer, frame) : KPN_SEQ_NEVER;\n",
+        "	pacer->frames.heap_due_seq = frame ? kpn_target_of(pacer, frame) + pacer->ring.slots :"
         " KPN_SEQ_NEVER;\n",
         ("every class",),
     ),
@@ -233,15 +233,15 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "frames in paper mode are on time, wherever a step or a stall has left their slots",
         "replan.c",
-        "		pacer->step_seq = pacer->ring.head.seq + pacer->ring.slots;\n",
+        "		pacer->frames.step_seq = pacer->ring.head.seq + pacer->ring.slots;\n",
         "",
         ("vectors of pacer",),
     ),
     Mutation(
         "any step in paper mode makes all frames stale",
         "complete.c",
-        "	return (pacer->phase_locked && seq < pacer->step_seq) ||\n",
-        "	return seq < pacer->step_seq ||\n",
+        "	return (pacer->phase_locked && seq < pacer->frames.step_seq) ||\n",
+        "	return seq < pacer->frames.step_seq ||\n",
         ("vectors of pacer",),
     ),
 )

@@ -196,7 +196,7 @@ MUTATIONS = (
     Mutation(
         "best effort is taken back where that takes too long",
         "head.c",
-        "pacer->ring.span_count ? pacer->span_stores_ns : 0;",
+        "pacer->ring.span_count ? pacer->span.stores_ns : 0;",
         "0;",
         SPAN,
     ),
@@ -210,15 +210,15 @@ MUTATIONS = (
     Mutation(
         "the last slot of a frame begins where a nominal one does",
         "pacer.c",
-        "	pacer->fetched_slots++;\n",
+        "	pacer->frames.fetched_slots++;\n",
         "",
         SPAN,
     ),
     Mutation(
         "the tail beyond the ring",
         "post.c",
-        "u64 end = pacer->post_seq < most ? pacer->post_seq : most;",
-        "u64 end = pacer->post_seq;",
+        "u64 end = pacer->posting.post_seq < most ? pacer->posting.post_seq : most;",
+        "u64 end = pacer->posting.post_seq;",
         SPAN,
     ),
     Mutation(
@@ -247,8 +247,8 @@ MUTATIONS = (
     Mutation(
         "placed ahead by less than its stores take",
         "pacer.c",
-        "pacer->span_slots_max + pacer->span_ahead_slots;",
-        "pacer->span_slots_max;",
+        "pacer->span.slots_max + pacer->span.ahead_slots;",
+        "pacer->span.slots_max;",
         SPAN,
     ),
     Mutation(

@@ -38,8 +38,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "every reading plain",
         "doubt.c",
-        "	pacer->plain_seq = plain ? ring->tail.seq - pacer->quiet_slots : 0;\n",
-        "	pacer->plain_seq = plain ? ring->tail.seq : ring->tail.seq;\n",
+        "	pacer->reading.plain_seq = plain ? ring->tail.seq - pacer->reading.quiet_slots : 0;\n",
+        "	pacer->reading.plain_seq = plain ? ring->tail.seq : ring->tail.seq;\n",
         ("every class, paper", "dry"),
     ),
     Mutation(
@@ -53,7 +53,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         "a doorbell is taken to be in time",
         "kpn_post.h",
         "rung_ns = kpn_cpu_now(pacer);",
-        "rung_ns = pacer->read_ns;",
+        "rung_ns = pacer->reading.read_ns;",
         ("vectors of doorbell",),
     ),
     Mutation(
@@ -95,8 +95,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "slip trusted at once",
         "reading.c",
-        "	pacer->distrust = KPN_DISTRUST_POLLS;\n	pacer->steady_ps = upper_ps;\n",
-        "	pacer->steady_ps = upper_ps;\n",
+        "	pacer->reading.distrust = KPN_DISTRUST_POLLS;\n	pacer->reading.steady_ps = upper_ps;\n",
+        "	pacer->reading.steady_ps = upper_ps;\n",
         ("drift beyond what was stated",),
     ),
     # ---- underruns ----
@@ -138,7 +138,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "a suspected wire's rate is learnt across the pause",
         "doubt.c",
-        "	kpn_carry(pacer, rung_ns + pacer->tick_ns);",
+        "	kpn_carry(pacer, rung_ns + pacer->reading.tick_ns);",
         "",
         ("vectors of doorbell",),
     ),
@@ -159,7 +159,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "restart takes no time",
         "reading.c",
-        "	if (KPN_UNLIKELY(ring->head.seq <= pacer->restart_seq)) {\n",
+        "	if (KPN_UNLIKELY(ring->head.seq <= pacer->reading.restart_seq)) {\n",
         "	if (false) {\n",
         ("polled while the wire waits for its first bit",),
     ),
@@ -188,7 +188,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "slots passed over by planning are given away",
         "post.c",
-        "	if (pacer->todo & KPN_TODO_TABLE && pacer->floor_seq < first)\n",
+        "	if (pacer->todo & KPN_TODO_TABLE && pacer->frames.floor_seq < first)\n",
         "	if (false)\n",
         ("vectors of replan",),
     ),
@@ -238,16 +238,17 @@ MUTATIONS: tuple[Mutation, ...] = (
         "refused frames counted pending",
         "insert.c",
         "	if (verdict != KPN_VERDICT_PENDING)\n		return end_now(pacer,"
-        " verdict);\n	pacer->pending++;\n",
-        "	pacer->pending++;\n	if (verdict != KPN_VERDICT_PENDING)\n		return end_now(pacer,"
+        " verdict);\n	pacer->frames.pending++;\n",
+        "	pacer->frames.pending++;\n	if (verdict != KPN_VERDICT_PENDING)\n"
+        "		return end_now(pacer,"
         " verdict);\n",
         ("every class",),
     ),
     Mutation(
         "verdict not counted",
         "kpn_pacer_state.h",
-        "	pacer->pending--;\n	pacer->stats.verdicts[verdict]++;\n",
-        "	pacer->pending--;\n",
+        "	pacer->frames.pending--;\n	pacer->stats.verdicts[verdict]++;\n",
+        "	pacer->frames.pending--;\n",
         ("every class, paper", "mixed stream"),
     ),
 )

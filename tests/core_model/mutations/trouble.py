@@ -10,7 +10,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "quiet CPU taken for a dead NIC",
         "reading.c",
-        "	if (ring->index_seq == ring->tail.seq)\n		pacer->progress_ns = after_ns;\n",
+        "	if (ring->index_seq == ring->tail.seq)\n"
+        "		pacer->reading.progress_ns = after_ns;\n",
         "",
         ("vectors of depth",),
     ),
@@ -59,7 +60,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "frames that come due without a budget, thousands of them",
         "insert.c",
-        "	while (prebuffer->heap_count && pacer->frames_left > waiting &&\n",
+        "	while (prebuffer->heap_count && pacer->frames.left > waiting &&\n",
         "	while (prebuffer->heap_count &&\n",
         ("vectors of depth",),
     ),
@@ -122,7 +123,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "the distance of reserved slots does not count for the rate",
         "promises.c",
-        "pacer->config.trim == KPN_TRIM_ANY ? pacer->span_slots_max : pacer->gap_slots_max",
+        "pacer->config.trim == KPN_TRIM_ANY ? pacer->span.slots_max : pacer->posting.gap_slots_max",
         "1",
         ("vectors of rates",),
     ),
@@ -158,8 +159,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "the horizon in slots of whole ns",
         "pacer.c",
-        "kpn_div_u64(rest_ns * 1000, pacer->slot_ps) + 1;",
-        "kpn_div_u64(rest_ns, kpn_div_u64(pacer->slot_ps + 999, 1000)) + 1;",
+        "kpn_div_u64(rest_ns * 1000, pacer->time.slot_ps) + 1;",
+        "kpn_div_u64(rest_ns, kpn_div_u64(pacer->time.slot_ps + 999, 1000)) + 1;",
         ("vectors of rates",),
     ),
     Mutation(
@@ -172,7 +173,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "a rate after a late poll keeps the grid",
         "replan.c",
-        "	if (bound_ps > pacer->slot_ps / 2)\n		bound_ps = pacer->slot_ps / 2;\n	for",
+        "	if (bound_ps > pacer->time.slot_ps / 2)\n"
+        "		bound_ps = pacer->time.slot_ps / 2;\n	for",
         "	bound_ps = 1000000000000;\n	for",
         ("vectors of rates",),
     ),
@@ -193,14 +195,14 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "what is doubted is so at the store only",
         "reading.c",
-        "	if (KPN_UNLIKELY(pacer->doubtful_ps))\n",
+        "	if (KPN_UNLIKELY(pacer->reading.doubtful_ps))\n",
         "	if (false)\n",
         ("vectors of late_cpu",),
     ),
     Mutation(
         "what is doubted is over at once",
         "doubt.c",
-        "	if (passed_seq < pacer->doubtful_seq)\n		return;\n",
+        "	if (passed_seq < pacer->reading.doubtful_seq)\n		return;\n",
         "",
         ("vectors of late_cpu",),
     ),
@@ -228,8 +230,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "an index that does not move agrees",
         "kpn_doubt.h",
-        "	if (KPN_UNLIKELY(pacer->distrust) && moved)\n",
-        "	if (KPN_UNLIKELY(pacer->distrust))\n",
+        "	if (KPN_UNLIKELY(pacer->reading.distrust) && moved)\n",
+        "	if (KPN_UNLIKELY(pacer->reading.distrust))\n",
         ("vectors of late_cpu",),
     ),
     Mutation(
@@ -242,29 +244,29 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "held up once, slow for ever",
         "place.c",
-        "	pacer->hurry_ns -= pacer->hurry_ns / 8;\n",
+        "	pacer->frames.hurry_ns -= pacer->frames.hurry_ns / 8;\n",
         "",
         ("vectors of late_cpu",),
     ),
     Mutation(
         "frames behind doubtful lengths are on time",
         "doubt.c",
-        "	pacer->unsure_seq = pacer->ring.tail.seq;\n",
+        "	pacer->reading.unsure_seq = pacer->ring.tail.seq;\n",
         "",
         ("vectors of told",),
     ),
     Mutation(
         "refused once, progress for all",
         "reading.c",
-        "	pacer->refused_ns += looked_ns <",
-        "	pacer->progress_ns = before_ns;\n	pacer->refused_ns += looked_ns <",
+        "	pacer->reading.refused_ns += looked_ns <",
+        "	pacer->reading.progress_ns = before_ns;\n	pacer->reading.refused_ns += looked_ns <",
         ("vectors of lasting",),
     ),
     Mutation(
         "only what is slept counts as refused",
         "reading.c",
-        "u64 most_ns = pacer->stall_ns / 4 + 1;",
-        "u64 most_ns = pacer->poll_ns;",
+        "u64 most_ns = pacer->reading.stall_ns / 4 + 1;",
+        "u64 most_ns = pacer->time.poll_ns;",
         ("vectors of lasting",),
     ),
     Mutation(
@@ -292,7 +294,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "a wire that is told to stand is dead",
         "doubt.c",
-        "	pacer->progress_ns = cpu_ns + kpn_div_u64(delay_ps, 1000);\n",
+        "	pacer->reading.progress_ns = cpu_ns + kpn_div_u64(delay_ps, 1000);\n",
         "",
         ("vectors of told",),
     ),
@@ -320,7 +322,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "delay forgotten by an index that shows late",
         "doubt.c",
-        "	pacer->restart_seq = kpn_pacer_head(pacer, cpu_ns).upper_seq;\n",
+        "	pacer->reading.restart_seq = kpn_pacer_head(pacer, cpu_ns).upper_seq;\n",
         "",
         ("vectors of told",),
     ),
@@ -341,7 +343,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "a promise of more than half a slot",
         "replan.c",
-        "	if (bound_ps > pacer->slot_ps / 2)\n		bound_ps = pacer->slot_ps / 2;\n",
+        "	if (bound_ps > pacer->time.slot_ps / 2)\n		bound_ps = pacer->time.slot_ps / 2;\n",
         "",
         ("vectors of told",),
     ),
@@ -384,14 +386,14 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "a switch between trims",
         "switch.c",
-        "		    pacer->gap_slots_max)\n		return -KPN_ERANGE;\n",
-        "		    2 * pacer->gap_slots_max)\n		return -KPN_ERANGE;\n",
+        "		    pacer->posting.gap_slots_max)\n		return -KPN_ERANGE;\n",
+        "		    2 * pacer->posting.gap_slots_max)\n		return -KPN_ERANGE;\n",
         ("vectors of told",),
     ),
     Mutation(
         "late frames after one hold-up",
         "insert.c",
-        "		pacer->hurry_ns /= 2;\n",
+        "		pacer->frames.hurry_ns /= 2;\n",
         "",
         ("vectors of lasting",),
     ),
@@ -433,14 +435,14 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "an index that leaps is never believed again",
         "index.c",
-        "	bool again = pacer->leap_ns && on && on <= most;\n",
+        "	bool again = pacer->reading.leap_ns && on && on <= most;\n",
         "	bool again = false && on && on <= most;\n",
         ("vectors of lasting",),
     ),
     Mutation(
         "what a doorbell has fetched is a leap",
         "kpn_index.h",
-        "KPN_UNLIKELY(moved > pacer->fetched_slots + 2) &&",
+        "KPN_UNLIKELY(moved > pacer->frames.fetched_slots + 2) &&",
         "(moved || !pacer->caps.index_counts_done) &&",
         ("vectors of lasting",),
     ),
