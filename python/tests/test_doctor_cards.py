@@ -15,11 +15,12 @@ from typing import Any
 import pytest
 from doctor_trees import GOOD, SYNCHRONISED, UNSEEN, Machine, good_machine
 from keepon.errors import ConfigError, EnvironmentProblemError, shell_word
-from keepon.linux import bind, survey
+from keepon.linux import bind
 from keepon.linux.doctor import cards, command, measured
 from keepon.linux.doctor.asked import Card, Clock, Eee, Moderation, Pause, Stamping, ask
 from keepon.linux.doctor.checks import Check, Unseen
 from keepon.linux.doctor.tree import NET
+from keepon_papers import survey
 
 ROOT = Path(__file__).parents[2]
 ETH0 = f"{NET}/eth0"

@@ -16,6 +16,7 @@ from keepon.cli import (
     edge,
     link_group,
     machine_group,
+    papers,
     report_group,
     run_group,
     start_group,
@@ -26,7 +27,8 @@ from keepon.errors import EXIT_INPUT, EXIT_MET
 from keepon.interrupts import ending_interrupts
 
 app = typer.Typer(
-    name="keepon", add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None,
+    name="keepon", cls=papers.Group,
+    add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None,
     help="Deterministic Ethernet transmission on standard NICs: plan, simulate, report.",
     epilog=EXIT_CODES,
 )  # fmt: skip

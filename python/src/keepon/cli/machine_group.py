@@ -1,39 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The commands on this machine: nics and doctor."""
+"""The command on this machine: doctor."""
 
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from keepon.cli import completed, doctor, nics_command, shared
+from keepon.cli import completed, doctor, shared
 from keepon.cli.options import Json
 from keepon.linux.doctor import command
 from keepon.linux.doctor.checks import EXIT_CODES, worst
 
 app = typer.Typer()
-
-
-@app.command("nics")
-def nics(
-    tree: Annotated[
-        Path,
-        typer.Argument(
-            metavar="TREE", help="Top folder of a kernel's sources.", show_default=False
-        ),
-    ],
-    everything: Annotated[
-        bool, typer.Option("--all", help="List also drivers with nothing of interest.")
-    ] = False,
-    as_json: Json = False,
-) -> None:
-    """List the Ethernet drivers of a kernel tree: which can send at an instant, and which Keepon
-    has a driver for.
-    """
-    nics_command.run(tree, everything, as_json)
 
 
 @app.command("doctor", epilog=command.EXIT_HELP)

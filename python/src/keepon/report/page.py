@@ -10,9 +10,8 @@ import tomli_w
 
 from keepon.model import outcomes, published
 from keepon.model.plan import Plan
-from keepon.model.reproduction import Reproduction
 from keepon.model.result import BoundCheck, BridgeResult, Clock, Result, StationResult
-from keepon.report import beside, casegrids, delayplots, gantt, origin, sections, topology, verdict
+from keepon.report import beside, delayplots, gantt, origin, sections, topology, verdict
 from keepon.report.grids import WIDTHS, Cell, Column, Grid
 from keepon.report.html import environment
 from keepon.report.panels import Panel
@@ -93,7 +92,7 @@ def comparison(result: Result) -> list[DelayRow]:
     """
     habitat = beside.is_case_study(result["effective"])
     table = published.table1() if habitat else {}
-    unmeasured = set(published.load("keepon")["table1"]["not_published"]) if habitat else set()
+    unmeasured = set(published.load()["table1"]["not_published"]) if habitat else set()
     rows: list[DelayRow] = []
     for stream in result["effective"]["stream"]:
         name = stream["id"]
@@ -334,16 +333,10 @@ def stream_panels(result: Result) -> tuple[dict[str, list[Panel]], int]:
     return {name: some for name, some in panels.items() if some}, len(names) - len(shown)
 
 
-def render(result: Result, plan: Plan, extra: Reproduction | None = None) -> str:
-    """HTML of a result; `extra` is the reproduction document of the case study, if there is one."""
+def render(result: Result, plan: Plan, more: str = "") -> str:
+    """HTML of a result; `more` is HTML of what else was found."""
     habitat = beside.is_case_study(result["effective"])
     plots, left_out = stream_panels(result)
-    onset_plot = ""
-    if extra and "onset" in extra["parts"]:
-        # Loads matplotlib, which what draws nothing with it should not wait for.
-        from keepon.report import figures
-
-        onset_plot = figures.onset_shares(extra["parts"]["onset"]["points"])
     return (
         environment()
         .get_template("report.html.j2")
@@ -380,16 +373,14 @@ def render(result: Result, plan: Plan, extra: Reproduction | None = None) -> str
             unpublished=[
                 row["stream"] for row in comparison(result) if row["note"] == "not published"
             ],
-            published=published.load("keepon") if habitat else None,
+            published=published.load() if habitat else None,
             effective=tomli_w.dumps(result["effective"]),
-            extra=extra,
-            cases=casegrids,
-            onset_plot=onset_plot,
+            more=more,
             widths=WIDTHS,
         )
     )
 
 
-def write(path: Path, result: Result, plan: Plan, extra: Reproduction | None = None) -> None:
+def write(path: Path, result: Result, plan: Plan, more: str = "") -> None:
     """Write the report file."""
-    path.write_text(render(result, plan, extra), encoding="utf-8")
+    path.write_text(render(result, plan, more), encoding="utf-8")
