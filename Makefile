@@ -80,6 +80,7 @@ schemas: ## write the JSON Schemas and docs/scenario.md from the types and model
 	@"$(SCRIPTS)/setup" run
 	@"$(ROOT)/.venv/bin/python" -m keepon.model.schemafiles "$(ROOT)"
 	@"$(ROOT)/.venv/bin/python" -m keepon.model.document_schemas
+	@"$(ROOT)/.venv/bin/python" -m keepon_papers.schema_files
 
 manual: ## write man pages and completion of shells into out/manual
 	@"$(SCRIPTS)/setup" run

@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -25,6 +26,51 @@ FLAGS = (
     "--disable-component-update", "--disable-sync", "--hide-scrollbars", "--mute-audio",
     "--remote-debugging-pipe", "--force-color-profile=srgb", "--font-render-hinting=none",
 )  # fmt: skip
+
+WIDTHS = (400, 500, 640, 800, 1000, 1200, 1400, 1600, 1920)
+
+# Contrast of WCAG 2.1, of every element that has a text of its own and is seen.
+CONTRAST = """(() => {
+  const rgb = (text) => text.match(/[\\d.]+/g).map(Number);
+  const light = (c) => { const [r, g, b] = c.map((v) => { v /= 255;
+    return v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; });
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+  const behind = (e) => { for (; e; e = e.parentElement) {
+    const c = rgb(getComputedStyle(e).backgroundColor); if (c.length < 4 || c[3] === 1) return c; }
+    return matchMedia('(prefers-color-scheme: dark)').matches ? [0, 0, 0] : [255, 255, 255]; };
+  const low = [];
+  for (const e of document.body.querySelectorAll('*')) {
+    if (e.closest('svg') && !e.matches('text') || e.matches('script, .track b')) continue;
+    const own = [...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim());
+    if (!own || !e.getClientRects().length) continue;
+    const style = getComputedStyle(e), ink = rgb(e.matches('text') ? style.fill : style.color);
+    const [a, b] = [light(ink.slice(0, 3)), light(behind(e).slice(0, 3))].sort((x, y) => y - x);
+    const ratio = (a + 0.05) / (b + 0.05);
+    const name = `${e.tagName}.${e.className.baseVal ?? e.className}`;
+    if (ratio < 4.5) low.push(`${name} ${ratio.toFixed(2)} ${e.textContent.slice(0, 30)}`);
+  }
+  return low; })()"""
+
+# What is wider than its place, and hidden or to be scrolled; texts beyond the edge of the page.
+CUT = """(() => {
+  const found = [], page = document.documentElement.scrollWidth;
+  const told = (e) => `${e.tagName} ${e.className}: ${e.textContent.trim().slice(0, 40)}`;
+  if (page > innerWidth) found.push(`page ${page}`);
+  const boxes = '.grid, .verdict, .track b, figcaption, td, th, .legend, pre, nav, h1, h2, p';
+  for (const e of document.querySelectorAll(boxes))
+    if (e.getClientRects().length && e.scrollWidth > e.clientWidth + 1
+        && getComputedStyle(e).display !== 'inline')
+      found.push(`${e.scrollWidth} > ${e.clientWidth} ${told(e)}`);
+  for (const e of document.querySelectorAll('.ticks span, .xlabel, .ylabel, td, th')) {
+    const box = e.getBoundingClientRect();
+    if (box.width && (box.right > innerWidth + 1 || box.left < -1))
+      found.push(`${told(e)} from ${box.left} to ${box.right}`);
+  }
+  for (const e of document.querySelectorAll('.network text:not(.count)')) {
+    const own = e.getBBox().width, room = e.parentNode.querySelector('rect').getBBox().width;
+    if (own > room) found.push(`${own} > ${room} ${told(e)}`);
+  }
+  return found; })()"""
 
 
 class Browser:
@@ -171,3 +217,16 @@ class Browser:
             "Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=clip
         )
         path.write_bytes(base64.b64decode(answer["data"]))
+
+
+def schemes_of_a_whole_page(browser: Browser, page: Path) -> Iterator[bool]:
+    """Light, then dark: in each nothing is cut at any width, all can be read, nothing complains."""
+    for dark in (False, True):
+        browser.open(page, WIDTHS[0], dark)
+        browser.does("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+        for width in WIDTHS:
+            browser.resize(width, dark)
+            assert browser.does(CUT) == [], (width, dark)
+        assert browser.does(CONTRAST) == [], dark
+        yield dark
+        assert browser.complaints() == []

@@ -18,36 +18,12 @@ from helpers import HABITAT, TWO_STATIONS
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from keepon.cli import app as cli
-from keepon.errors import EXIT_INPUT, EXIT_MET, EXIT_MISSED, ConfigError
-from keepon.model import documents, loading, schemacheck, study
+from keepon.errors import EXIT_MET, EXIT_MISSED, ConfigError
+from keepon.model import documents, loading, schemacheck
 from keepon.planner import plan as make_plan
 from keepon.planner.verify import verify
 
 CASES = Path(__file__).parent / "cases"
-
-
-@pytest.fixture
-def refused(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> Any:
-    """Runs `keepon` with arguments in an empty folder and gives the one line it must refuse them
-    with.
-    """
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments: object) -> str:
-        monkeypatch.setattr(sys, "argv", ["keepon", *map(str, arguments)])
-        code = cli.main()
-        told = capsys.readouterr()
-        assert code == EXIT_INPUT, told.err
-        assert told.out == ""
-        lines = told.err.splitlines()
-        assert len(lines) == 1, told.err
-        assert "internal error" not in told.err
-        assert len(lines[0]) < 2_100
-        return lines[0]
-
-    return run
 
 
 @pytest.mark.parametrize(
@@ -157,22 +133,6 @@ def test_options_out_of_range_are_refused(
     refused: Any, arguments: tuple[object, ...], expected: str
 ) -> None:
     assert expected in refused(*arguments)
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("three-stations", 'needs stations with driver = "under-test"'),
-        ("gptp", 'needs streams F2, F3, F4, "F2" is not there'),
-    ],
-)
-def test_a_scenario_of_which_no_case_study_can_be_made_is_refused(
-    refused: Any,
-    name: str,
-    expected: str,
-) -> None:
-    scenario = HABITAT.parent / f"{name}.toml"
-    assert expected in refused("reproduce", scenario, "--duration", "0.1", "--seeds", "1")
 
 
 # -- plans
@@ -340,54 +300,6 @@ def test_a_result_folder_that_is_not_whole_is_refused(
     path.write_text(_cut(path.read_text(encoding="utf-8"), *way), encoding="utf-8")
     assert expected in refused("report", "r")
     assert expected in refused("compare", "r", "r")
-
-
-def test_a_study_that_is_not_whole_is_refused(refused: Any, tmp_path: Path) -> None:
-    (tmp_path / "result.json").write_text('{"schema": "keepon.study/1"}', encoding="utf-8")
-    assert "= missing: must be there" in refused("report", tmp_path)
-
-
-def small_study() -> Any:
-    """As JSON has it: a table, a curve and a band."""
-    table = study.Table("t", "calculated", [study.Column("a"), study.Column("b")], [[1, 2.5]])
-    curves = [
-        study.Curve("c", [1.0, 2.0], [3.0, 4.0]),
-        study.Curve("d", [1.0, 2.0], [3.0, 4.0], "band", [5.0, 6.0]),
-    ]
-    plot = study.Plot("p", "p", "calculated", [study.Panel("p", "x", "y", curves)])
-    part = study.Part("n", "n", "s", tables=[table], plots=[plot])
-    return study.document("eq4", "t", [part], {}, [], [], None)
-
-
-_CURVES = ("parts", 0, "plots", 0, "panels", 0, "curves")
-
-
-@pytest.mark.parametrize(
-    ("way", "value", "expected"),
-    [
-        (("parts", 0, "tables", 0, "rows", 0), [1], "rows[0]` has 1 entries: must have 2"),
-        (("parts", 0, "tables", 0, "rows", 0), [1, 2, 3], "rows[0]` has 3 entries: must have 2"),
-        ((*_CURVES, 0, "y"), [1.0], "curves[0].y` has 1 entries: must have 2"),
-        ((*_CURVES, 0, "x"), [], "curves[0].x` = []: must have at least 1 entries"),
-        ((*_CURVES, 1, "y_upper"), None, "curves[1].y_upper` has 0 entries: must have 2"),
-        ((*_CURVES, 0, "y", 0), 10**400, "curves[0].y[0]` = 1000"),
-        (("parts", 0, "tables", 0, "columns", 0, "digits"), 2**64, "must be at most 20"),
-    ],
-)
-def test_a_study_whose_lists_do_not_fit_is_refused(
-    refused: Any, tmp_path: Path, way: tuple[str | int, ...], value: object, expected: str
-) -> None:
-    document: Any = small_study()
-    path = tmp_path / "result.json"
-    path.write_text(json.dumps(document), encoding="utf-8")
-    study.read(path)
-    around = document
-    for step in way[:-1]:
-        around = around[step]
-    around[way[-1]] = value
-    path.write_text(json.dumps(document), encoding="utf-8")
-    told = refused("report", tmp_path)
-    assert expected in told and "make it again" in told
 
 
 @pytest.mark.parametrize("value", [10**19, -(10**19), 10**400])

@@ -238,25 +238,3 @@ def test_whatever_is_damaged_is_no_defect(
         assert not said or f"/{name}: " in said, (name, way, value, said)
         refused += code == EXIT_INPUT
     assert refused > 20
-
-
-@pytest.mark.slow
-def test_a_study_whose_settings_say_nothing_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The page shows them as TOML, which has no null."""
-    out = tmp_path / "r"
-
-    def keepon(*words: object) -> int:
-        monkeypatch.setattr(sys, "argv", ["keepon", *map(str, words)])
-        return cli.main()
-
-    keepon("reproduce", "eq6", "--out", out)
-    document = json.loads((out / "result.json").read_text())
-    document["effective"]["more"] = {"given": [1, None]}
-    (out / "result.json").write_text(json.dumps(document))
-    capsys.readouterr()
-    assert keepon("report", out) == EXIT_INPUT
-    told = capsys.readouterr().err
-    assert "result.json: key `effective.more.given[1]` = null: must have a value; the" in told
-    assert told.count("\n") == 1

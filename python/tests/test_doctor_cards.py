@@ -15,12 +15,12 @@ from typing import Any
 import pytest
 from doctor_trees import GOOD, SYNCHRONISED, UNSEEN, Machine, good_machine
 from keepon.errors import ConfigError, EnvironmentProblemError, shell_word
-from keepon.linux import survey
 from keepon_host import bind
 from keepon_host.doctor import cards, command, measured
 from keepon_host.doctor.asked import Card, Clock, Eee, Moderation, Pause, Stamping, ask
 from keepon_host.doctor.checks import Check, Unseen
 from keepon_host.doctor.tree import NET
+from keepon_papers import survey
 
 ROOT = Path(__file__).parents[2]
 ETH0 = f"{NET}/eth0"

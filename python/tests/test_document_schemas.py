@@ -18,6 +18,7 @@ from keepon.model import document_schemas, documents, loading, schemacheck
 from keepon.planner import plan as make_plan
 from keepon.planner.verify import verify
 from keepon.targets.sim.runner import run_all
+from schemas import undescribed
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 NAMES = sorted(document_schemas.DOCUMENTS)
@@ -31,22 +32,10 @@ def test_the_file_is_what_the_types_say(name: str) -> None:
     assert path.read_text(encoding="utf-8") == document_schemas.text(name), told
 
 
-def _undescribed(schema: Any, at: str) -> Iterator[str]:
-    if isinstance(schema, list):
-        for index, entry in enumerate(schema):
-            yield from _undescribed(entry, f"{at}/{index}")
-    elif isinstance(schema, dict):
-        for key, entry in schema.get("properties", {}).items():
-            if "/allOf/" not in at and "description" not in entry:
-                yield f"{at}/{key}"
-        for key, entry in schema.items():
-            yield from _undescribed(entry, f"{at}/{key}")
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_every_key_is_described(name: str) -> None:
-    assert list(_undescribed(document_schemas.schema(name), "")) == []
+    assert list(undescribed(document_schemas.schema(name))) == []
 
 
 @cache

@@ -9,11 +9,9 @@ from types import ModuleType
 import pytest
 from keepon.measure import statistics
 from keepon.model import clockbounds as bounds
-from keepon.model import study, wire
-from keepon.studies import settings as study_settings
-from keepon.studies.ptperrors import fits
+from keepon.model import wire
 
-MODULES = (statistics, wire, bounds, fits, study_settings, study)
+MODULES = (statistics, wire, bounds)
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)

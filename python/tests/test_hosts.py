@@ -15,10 +15,11 @@ from helpers import small
 from keepon.cli import session
 from keepon.errors import ConfigError
 from keepon.measure.statistics import IntArray
-from keepon.model import documents, hosts, published, reception, timing
+from keepon.model import documents, hosts, reception, timing
 from keepon.model.hosts import Stage
 from keepon.targets.sim import build, construction, runner, specs
 from keepon.targets.vm import target
+from keepon_papers import published
 
 RUNS = 40
 TOLERANCE = 0.03

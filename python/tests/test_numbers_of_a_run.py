@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from keepon.errors import SimulationError
 from keepon.measure import results
 from keepon.measure.statistics import summary
-from keepon.studies import casestudy
 
 NAMES = ["on_time", "moved", "best_effort", "sent_stale", "late", "occupied"]
 
@@ -193,14 +192,3 @@ def test_free_running_slots_are_counted_by_the_slot_a_frame_left_in() -> None:
     got = results.slips(drifting, slot_ps, preamble_ps)
     assert (got["in_wrong_slot"], got["slip_count"], got["slots_last"]) == (3, 2, 2)
     assert got["drift_ppm"] == pytest.approx(900, rel=1e-6)
-
-
-def test_the_onset_is_the_first_frame_about_a_period_late_and_the_shift_is_what_follows() -> None:
-    planned_ps = 1_000_000
-    made = frames([planned_ps] * 5 + [planned_ps + 1_000_000_000] * 5)
-    got = casestudy.delayed_cycle(made, planned_ps, 1_000_000)
-    assert (got["onset_seq"], got["share"]) == (5, 0.5)
-    shifted = frames([planned_ps] * 5 + [planned_ps + 2_000_000] * 5)
-    assert casestudy.shift_after(shifted, planned_ps, got["onset_txtime_ns"]) == 2000.0
-    never = casestudy.delayed_cycle(frames([planned_ps] * 3), planned_ps, 1_000_000)
-    assert never == {"onset_seq": None, "onset_txtime_ns": None, "share": 0.0}

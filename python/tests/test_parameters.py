@@ -34,7 +34,7 @@ from keepon.planner.partition.limits import LOOK_S
 from station_cases import GIGABIT, posting
 
 RATES = st.sampled_from([10_000_000, 100_000_000, GIGABIT, 2_500_000_000, 10_000_000_000])
-TABLES = published.load("keepon")
+TABLES = published.load()
 
 
 # -- slots and partition periods

@@ -158,7 +158,7 @@ def test_notes_beside_a_result_are_not_lost_with_it(called: Called) -> None:
             ("run", "ok.toml", "--duration", "0.01", "--out", "new"),
             "keepon.cli.shared.print_delays",
         ),
-        (("reproduce", "eq4", "--out", "new"), "keepon.report.output.show"),
+        (("reproduce", "eq4", "--out", "new"), "keepon_papers.report.study_page.show"),
     ],
 )
 def test_ctrl_c_while_a_result_is_told_says_that_it_is_there(

@@ -13,7 +13,7 @@ from keepon.cli import session
 from keepon.model import loading
 from keepon.model.result import Result
 from keepon.report import page, tables
-from keepon.report.beside import is_case_study
+from keepon.report.page import is_case_study
 from keepon.targets.sim.runner import run_all
 
 

@@ -11,62 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import Browser
+from browser import CUT, Browser, schemes_of_a_whole_page
 from helpers import HABITAT, ROBOT_CELL, TWO_STATIONS, small_text
 from keepon.cli import session
 from keepon.model import loading
 from keepon.model.loading import parse
-from keepon.report import output
-from keepon.studies import registry
-from keepon.studies.spread import Spread, read
-from keepon.studies.study import run as run_study
 
 LATE = '\n[[fault]]\nkind = "late-submit"\nnode = "talker"\nat_s = 0.35\nvalue_ns = 900_000\n'
 NAMES = ("habitat", "robot-cell", "gptp", "gateway", "three-stations", "late", "nothing", "long")
-WIDTHS = (400, 500, 640, 800, 1000, 1200, 1400, 1600, 1920)
-
-# Contrast of WCAG 2.1, of every element that has a text of its own and is seen.
-CONTRAST = """(() => {
-  const rgb = (text) => text.match(/[\\d.]+/g).map(Number);
-  const light = (c) => { const [r, g, b] = c.map((v) => { v /= 255;
-    return v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; });
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
-  const behind = (e) => { for (; e; e = e.parentElement) {
-    const c = rgb(getComputedStyle(e).backgroundColor); if (c.length < 4 || c[3] === 1) return c; }
-    return matchMedia('(prefers-color-scheme: dark)').matches ? [0, 0, 0] : [255, 255, 255]; };
-  const low = [];
-  for (const e of document.body.querySelectorAll('*')) {
-    if (e.closest('svg') && !e.matches('text') || e.matches('script, .track b')) continue;
-    const own = [...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim());
-    if (!own || !e.getClientRects().length) continue;
-    const style = getComputedStyle(e), ink = rgb(e.matches('text') ? style.fill : style.color);
-    const [a, b] = [light(ink.slice(0, 3)), light(behind(e).slice(0, 3))].sort((x, y) => y - x);
-    const ratio = (a + 0.05) / (b + 0.05);
-    const name = `${e.tagName}.${e.className.baseVal ?? e.className}`;
-    if (ratio < 4.5) low.push(`${name} ${ratio.toFixed(2)} ${e.textContent.slice(0, 30)}`);
-  }
-  return low; })()"""
-
-# What is wider than its place, and hidden or to be scrolled; texts beyond the edge of the page.
-CUT = """(() => {
-  const found = [], page = document.documentElement.scrollWidth;
-  const told = (e) => `${e.tagName} ${e.className}: ${e.textContent.trim().slice(0, 40)}`;
-  if (page > innerWidth) found.push(`page ${page}`);
-  const boxes = '.grid, .verdict, .track b, figcaption, td, th, .legend, pre, nav, h1, h2, p';
-  for (const e of document.querySelectorAll(boxes))
-    if (e.getClientRects().length && e.scrollWidth > e.clientWidth + 1
-        && getComputedStyle(e).display !== 'inline')
-      found.push(`${e.scrollWidth} > ${e.clientWidth} ${told(e)}`);
-  for (const e of document.querySelectorAll('.ticks span, .xlabel, .ylabel, td, th')) {
-    const box = e.getBoundingClientRect();
-    if (box.width && (box.right > innerWidth + 1 || box.left < -1))
-      found.push(`${told(e)} from ${box.left} to ${box.right}`);
-  }
-  for (const e of document.querySelectorAll('.network text:not(.count)')) {
-    const own = e.getBBox().width, room = e.parentNode.querySelector('rect').getBBox().width;
-    if (own > room) found.push(`${own} > ${room} ${told(e)}`);
-  }
-  return found; })()"""
 
 # Plots without a curve within their axes, without size or without values beside an axis.
 EMPTY = """[...document.querySelectorAll('figure.panel')].filter((f) => {
@@ -120,15 +72,8 @@ def browser() -> Iterator[Browser]:
 def test_a_page_is_whole_at_every_width_and_in_both_schemes(
     browser: Browser, pages: dict[str, Path], name: str
 ) -> None:
-    for dark in (False, True):
-        browser.open(pages[name], WIDTHS[0], dark)
-        browser.does("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
-        for width in WIDTHS:
-            browser.resize(width, dark)
-            assert browser.does(CUT) == [], (width, dark)
-        assert browser.does(CONTRAST) == [], dark
+    for dark in schemes_of_a_whole_page(browser, pages[name]):
         assert browser.does(EMPTY) == [], dark
-        assert browser.complaints() == []
     result = json.loads(pages[name].with_name("result.json").read_text())
     streams = [
         entry for entry in result["runs"][0]["streams"].values() if entry["delay_ns"]["count"]
@@ -156,39 +101,6 @@ def test_a_name_that_has_no_room_in_its_bar_is_not_cut_to_another(
     browser.does("document.querySelector('.track b').textContent += '1'.repeat(200)")
     browser.resize(400, dark=False)
     assert browser.does(CUT) == [] and 0 < browser.does(visible) < count
-
-
-@pytest.fixture(scope="module")
-def studies(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """A study, and the case study with its other parts."""
-    root = tmp_path_factory.mktemp("studies")
-    output.write_folder(root / "eq4", run_study(registry.STUDIES["eq4"], "eq4", [], None, None))
-    scenario = loading.load(HABITAT).model_copy(update={"duration_s": 0.1})
-    plan = session.planned(scenario)
-    with Spread(read({})) as spread:
-        session.reproduce_scenario(scenario, plan, root / "habitat", 1, 2, 0, None, spread)
-    return {name: root / name / "report.html" for name in ("eq4", "habitat")}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["eq4", "habitat"])
-def test_the_page_of_a_study_is_whole_at_every_width_and_in_both_schemes(
-    browser: Browser, studies: dict[str, Path], name: str
-) -> None:
-    for dark in (False, True):
-        browser.open(studies[name], WIDTHS[0], dark)
-        browser.does("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
-        for width in WIDTHS:
-            browser.resize(width, dark)
-            assert browser.does(CUT) == [], (width, dark)
-        assert browser.does(CONTRAST) == [], dark
-        assert browser.complaints() == []
-        ink = browser.does(
-            "[...document.querySelectorAll('figure.drawn text')].map((t) =>"
-            " getComputedStyle(t).fill)"
-        )
-        paper = browser.does("getComputedStyle(document.body).color")
-        assert ink and set(ink) == {paper}, "words of a plot have the colour of those around it"
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -10,7 +10,6 @@ import subprocess
 import sys
 import time
 import tomllib
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +22,6 @@ from keepon.cli import session
 from keepon.errors import ConfigError
 from keepon.model import documents, loading
 from keepon.model.scenario import Scenario
-from keepon.studies import casestudy, onset
-from keepon.studies.spread import Spread
 from keepon.targets.sim.refusals import check_supported
 from keepon.targets.sim.runner import run_all, simulate
 from keepon.targets.sim.specs import station_spec
@@ -73,7 +70,7 @@ def test_a_slow_fetch_needs_no_key_of_another_driver() -> None:
     assert run.document["streams"]["F1"]["outcome"] == "met"
 
 
-@pytest.mark.parametrize("name", ["scenario", "plan", "result", "reproduction", "talk", "listen"])
+@pytest.mark.parametrize("name", ["scenario", "plan", "result", "talk", "listen"])
 def test_schemas_are_schemas(name: str) -> None:
     jsonschema.Draft202012Validator.check_schema(documents.json_schema(name))
 
@@ -218,92 +215,6 @@ def _is_simulating(pid: int) -> bool:
     except OSError:
         return False
     return "keepon/_sim" in maps or ("_sim." in maps and _cpu_s(pid) > 2)
-
-
-def test_free_running_crystals_slip_and_the_slips_are_counted() -> None:
-    scenario = _habitat(1.0)
-    plan = session.planned(scenario)
-    free = casestudy.paper_mode(
-        scenario, casestudy.CRYSTAL_PPM, casestudy.planned_slot(scenario, plan)
-    )
-    part = casestudy._paper_run(free, 1, None)
-    # 50 ppm are 50 us in a second: 25 slots of 2 us.
-    for name, ppm in (("F2", -50.0), ("F7", 50.0), ("F8", -50.0)):
-        slots = part["streams"][name]["slots"]
-        assert slots["drift_ppm"] == pytest.approx(ppm, abs=0.1)
-        assert abs(slots["slots_last"] - slots["slots_first"]) in (24, 25, 26)
-        assert slots["slip_count"] in (24, 25, 26)
-
-
-def test_200_byte_slots_leave_up_to_one_slot_early_and_in_their_slot() -> None:
-    part = casestudy._paper_run(casestudy.paper_mode(_habitat(1.0), None, 200), 1, None)
-    for name, stream in part["streams"].items():
-        assert stream["slots"]["in_wrong_slot"] == 0, name
-        assert stream["sent"] == 1000, name
-        assert stream["release_error_ns"]["min"] > -1760 + 64, name
-        assert stream["release_error_ns"]["max"] <= 64, name
-    assert min(stream["release_error_ns"]["min"] for stream in part["streams"].values()) < -1000
-
-
-def test_the_cascade_needs_the_tail_of_the_host() -> None:
-    """A frequent tail brings the cascade soon; one below the guard never does (same seed)."""
-    often = 'driver = "under-test"\nhost = { timer = { tail_probability = 0.01 } }'
-    text = HABITAT.read_text().replace('driver = "under-test"\nhost = "raspberry-pi-4"', often)
-    found = {}
-    for scale in (1.0, casestudy.SHRUNK_TAIL_SCALE):
-        often_late = casestudy.with_delta(
-            loading.parse(text, "habitat"), casestudy.CASCADE_DELTA_NS
-        )
-        variant = often_late.model_copy(update={"duration_s": 2.0, "host_tail_scale": scale})
-        plan = session.planned(variant)
-        run, _ = simulate(variant, plan, "standard", 3)
-        found[scale] = casestudy.cascade(variant, plan, run, 3)
-    assert found[1.0]["onset_frame"] is not None
-    assert found[1.0]["shift_after_ns"]["F2"] > 1000
-    assert found[casestudy.SHRUNK_TAIL_SCALE]["onset_frame"] is None
-
-
-@pytest.mark.parametrize("isolation", ["frame", "order"])
-def test_a_frame_after_its_window_takes_the_next_one_whatever_the_isolation(isolation: str) -> None:
-    habitat = casestudy.with_delta(_habitat(2.0), casestudy.CASCADE_DELTA_NS)
-    options = habitat.planner.model_copy(update={"isolation": isolation})
-    scenario = habitat.model_copy(update={"planner": options})
-    often = onset.varied(
-        scenario, onset.Setting(delta_ns=casestudy.CASCADE_DELTA_NS, tail_probability=0.01)
-    )
-    plan = session.planned(scenario)
-    run, _ = simulate(often, plan, "standard", 1)
-    shares = {
-        name: entry["share"]
-        for name, entry in casestudy.cascade(often, plan, run, 1)["streams"].items()
-    }
-    assert max(shares[name] for name in casestudy.CHAIN) > 0.3
-
-
-@pytest.mark.slow
-def test_the_guard_follows_delta_and_occupancy_and_decides() -> None:
-    """The third frame waits for the driver's work on all three: a longer delta gives as much, a
-    call takes three.
-    """
-    scenario = _habitat(2.0)
-    plan = session.planned(scenario)
-    late = casestudy.first_late
-
-    def guard(**keys: int) -> int:
-        return onset.guard_ns(scenario, plan, onset.Setting(**keys), late)
-
-    at_50 = guard(delta_ns=50_000)
-    assert guard(delta_ns=80_000) - at_50 == pytest.approx(30_000, abs=2 * onset.PROBE_STEP_NS)
-    assert guard(delta_ns=50_000, occupancy_ns=7_000) - at_50 == pytest.approx(
-        3 * 4_000, abs=2 * onset.PROBE_STEP_NS
-    )
-    often = onset.Setting(delta_ns=50_000, tail_probability=0.01)
-    points = [
-        onset.point(scenario, plan, "", setting, range(1, 3), late, Spread())
-        for setting in (often, replace(often, delta_ns=150_000), replace(often, tail_mean_ns=500))
-    ]
-    assert [one.with_cascade for one in points] == [2, 0, 0]
-    assert points[0].expected_share > 0.99 > 0.01 > max(one.expected_share for one in points[1:])
 
 
 def test_every_driver_has_the_same_delta_unless_the_scenario_says_otherwise() -> None:
@@ -453,35 +364,6 @@ def test_json_output_is_json_alone(
     assert json.loads(capsys.readouterr().out)[0]["stream"] == "F1"
     assert _run(["compare", out, out, "--json"], monkeypatch) == 0
     assert json.loads(capsys.readouterr().out)["worse"] == 0
-
-
-@pytest.mark.slow
-def test_reproduce_writes_every_part(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out = tmp_path / "r"
-    arguments = [
-        "reproduce",
-        str(HABITAT),
-        "--duration",
-        "0.2",
-        "--seeds",
-        "2",
-        "--out",
-        str(out),
-        "--capture-frames",
-        "0",
-    ]
-    assert _run(arguments, monkeypatch) == 0
-    document = json.loads((out / "reproduction.json").read_text())
-    _valid(document, "reproduction")
-    assert set(document["parts"]) == {"free_running", "slot_200", "cascade", "shrunk_tail", "onset"}
-    assert "expected: runs" in (out / "report.html").read_text().lower()
-    assert "free_running: F2" in capsys.readouterr().out
-    assert "Free-running crystals" in (out / "report.html").read_text()
-    assert not (out / "capture.pcapng").exists()
-    assert _run(["report", str(out)], monkeypatch) == 0
-    assert "Free-running crystals" in (out / "report.html").read_text()
 
 
 def test_a_missed_deadline_exits_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,12 +18,13 @@ from keepon.errors import ConfigError
 from keepon.export import commands as export_commands
 from keepon.export.exported import Planned
 from keepon.machines.planned import Guest, queue_commands
-from keepon.model import loading, published
+from keepon.model import loading
 from keepon.model.qdiscs import reader, scenarios, stations
 from keepon.model.scenario import Scenario
 from keepon.targets.sim import refusals, runner
 from keepon.targets.sim.build import Build
 from keepon.targets.vm import target as vm
+from keepon_papers import published
 
 EXAMPLE = ROOT / "examples" / "three-classes.toml"
 TEXT = EXAMPLE.read_text()

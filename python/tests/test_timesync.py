@@ -23,10 +23,10 @@ from keepon.model.loading import parse
 from keepon.model.scenario import Scenario
 from keepon.report import page as report
 from keepon.report import tables
-from keepon.studies.clocks import clockruns
 from keepon.targets.sim import timesync
 from keepon.targets.sim.refusals import check_supported
 from keepon.targets.sim.runner import run_all
+from keepon_papers.clocks import clockruns
 
 GPTP = ROOT / "examples" / "gptp.toml"
 

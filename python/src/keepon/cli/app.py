@@ -12,20 +12,20 @@ import typer
 from keepon_host.interrupts import ending_interrupts
 
 from keepon import __version__
-from keepon.cli import edge, machine_commands, nics_group, report_group, run_group
+from keepon.cli import edge, machine_commands, papers, report_group, run_group
 from keepon.cli.manual import completion
 from keepon.cli.shared import EXIT_CODES
 from keepon.errors import EXIT_INPUT, EXIT_MET
 
 app = typer.Typer(
-    name="keepon", add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None,
+    name="keepon", cls=papers.Group,
+    add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None,
     help="Deterministic Ethernet transmission on standard NICs: plan, simulate, report.",
     epilog=EXIT_CODES,
 )  # fmt: skip
 # Without a name: its commands are commands of keepon, in this order.
 app.add_typer(run_group.app)
 app.add_typer(report_group.app)
-app.add_typer(nics_group.app)
 machine_commands.add_to(app)
 
 

@@ -10,7 +10,6 @@ import typer
 from keepon_host.link import options
 
 from keepon.model import examples, starter
-from keepon.studies import registry
 
 NET = Path("/sys/class/net")
 Completer = Callable[[str], list[str]]
@@ -41,7 +40,6 @@ example_names = _of(examples.names)
 interfaces = _of(_interfaces)
 formats = words("commands", "dot", "yang", "tsnkit", "tsntool", "scenario")
 shapes = words(*starter.SHAPES)
-studies = words("habitat", *registry.STUDIES)
 
 
 def link_options(context: typer.Context, incomplete: str) -> list[str]:

@@ -16,15 +16,12 @@ from keepon.errors import ConfigError, one_line
 from keepon.measure import capture, sightings
 from keepon.model import documents
 from keepon.model.plan import Plan
-from keepon.model.reproduction import Reproduction
 from keepon.model.result import Result
 from keepon.model.scenario import Scenario
 from keepon.planner.network.solve import INTERRUPTED
 from keepon.planner.partition.limits import TIME_LIMIT_S
 from keepon.report import origin
 from keepon.report import page as report
-from keepon.studies.casestudy import reproduce
-from keepon.studies.spread import Spread
 from keepon.targets.runs import Outcome, Progress, Run, Target
 from keepon.targets.sim.build import simulator
 from keepon.targets.sim.runner import Simulator
@@ -200,9 +197,12 @@ def write_folder(
     plan: Plan,
     outcome: Outcome,
     capture_frames: int,
-    extra: Reproduction | None = None,
+    more: Callable[[Path], str] | None = None,
 ) -> None:
-    """Everything CONTRACTS names for a result folder; `outcome` has at least one complete run."""
+    """Everything CONTRACTS names for a result folder; `outcome` has at least one complete run.
+
+    `more` writes further files into the folder it is given, and returns HTML for the page.
+    """
     with documents.result_folder(folder) as work:
         (work / documents.SCENARIO_FILE).write_text(
             tomli_w.dumps(scenario.effective()), encoding="utf-8"
@@ -214,9 +214,8 @@ def write_folder(
             for name, data in run.files.items():
                 (work / name).write_bytes(data)
         documents.write(work / documents.RESULT_FILE, outcome.result)
-        if extra is not None:
-            documents.write(work / documents.REPRODUCTION_FILE, extra)
-        report.write(work / documents.REPORT_FILE, outcome.result, plan, extra)
+        section = more(work) if more is not None else ""
+        report.write(work / documents.REPORT_FILE, outcome.result, plan, section)
 
 
 def run_scenario(
@@ -240,32 +239,6 @@ def run_scenario(
             write_folder(folder, scenario, plan, outcome, capture_frames)
         outcome.interrupted |= bool(seen)
     return outcome
-
-
-def reproduce_scenario(
-    scenario: Scenario,
-    plan: Plan,
-    folder: Path,
-    seed: int,
-    seeds: int,
-    capture_frames: int,
-    progress: Progress | None,
-    spread: Spread,
-) -> tuple[Outcome, Reproduction | None]:
-    """The compared runs and the case study's other parts, in one result folder.
-
-    `spread`: who does the runs of many seeds.
-    """
-    prepare(scenario, folder)
-    simulated = replace(SIMULATOR, capture_frames=capture_frames)
-    outcome = simulated.run_all(scenario, plan, seed, progress)
-    if not outcome.runs:
-        return outcome, None
-    extra = (
-        None if outcome.interrupted else reproduce(scenario, plan, seed, seeds, progress, spread)
-    )
-    write_folder(folder, scenario, plan, outcome, capture_frames, extra)
-    return outcome, extra
 
 
 def prepare(scenario: Scenario, folder: Path, target: Target = SIMULATOR) -> None:

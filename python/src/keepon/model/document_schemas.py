@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,17 +21,15 @@ from typing_extensions import is_typeddict
 from keepon.model.doctor import DOCTOR_SCHEMA, Doctor
 from keepon.model.hwcheck import HWCHECK_SCHEMA, HardwareCheck
 from keepon.model.plan import PLAN_SCHEMA, Plan
-from keepon.model.reproduction import REPRODUCTION_SCHEMA, Reproduction
 from keepon.model.result import RESULT_SCHEMA, Result
-from keepon.model.study import STUDY_SCHEMA, StudyDocument
 from keepon.model.tools import LISTEN_SCHEMA, TALK_SCHEMA, Listen, Talk
 
 FOLDER = Path(__file__).parent / "schemas"
-DOCUMENTS: dict[str, tuple[str, Any]] = {
+Kinds = Mapping[str, tuple[str, Any]]
+"""Name of a document -> its key `schema`, and its type."""
+DOCUMENTS: Kinds = {
     "plan": (PLAN_SCHEMA, Plan),
     "result": (RESULT_SCHEMA, Result),
-    "reproduction": (REPRODUCTION_SCHEMA, Reproduction),
-    "study": (STUDY_SCHEMA, StudyDocument),
     "talk": (TALK_SCHEMA, Talk),
     "listen": (LISTEN_SCHEMA, Listen),
     "hwcheck": (HWCHECK_SCHEMA, HardwareCheck),
@@ -85,24 +84,24 @@ def _inherited(table: Any) -> dict[str, str]:
     return found
 
 
-def schema(name: str) -> Schema:
-    """The schema of a document, by its name in DOCUMENTS."""
-    title, table = DOCUMENTS[name]
+def schema(name: str, kinds: Kinds = DOCUMENTS) -> Schema:
+    """The schema of a document by its name."""
+    title, table = kinds[name]
     made = TypeAdapter(table).json_schema(schema_generator=_Untitled)
     described = {"title": title, "description": made.pop("description")}
     return {**_HEAD, **described, **made}
 
 
-def text(name: str) -> str:
+def text(name: str, kinds: Kinds = DOCUMENTS) -> str:
     """The schema as its file has it."""
-    return json.dumps(schema(name), indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(schema(name, kinds), indent=1, ensure_ascii=False) + "\n"
 
 
-def main() -> int:
+def main(folder: Path = FOLDER, kinds: Kinds = DOCUMENTS) -> int:
     """Write the files."""
-    for name in DOCUMENTS:
-        path = FOLDER / f"{name}.schema.json"
-        path.write_text(text(name), encoding="utf-8")
+    for name in kinds:
+        path = folder / f"{name}.schema.json"
+        path.write_text(text(name, kinds), encoding="utf-8")
         print(path)
     return 0
 

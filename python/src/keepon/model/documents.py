@@ -21,6 +21,8 @@ from keepon.errors import ConfigError, EnvironmentProblemError, TraceError, one_
 from keepon.model import hidden, schemacheck
 from keepon.model.lines import DIGITS_MAX
 
+PACKAGE = "keepon.model"
+"""Has the JSON Schemas of all files but those of studies."""
 RESULT_FILE = "result.json"
 PLAN_FILE = "plan.json"
 SCENARIO_FILE = "scenario.toml"
@@ -32,6 +34,8 @@ RESULT_FILES = (
 )  # fmt: skip
 TABLE_FILES = "packets-*.csv"
 """What the tables of packets are called that targets vm and host leave in a result folder."""
+STUDY_SCHEMA = "keepon.study/1"
+"""What a result file is in the result folder of a published study."""
 RESULT_SCHEMAS = ("keepon.result/", "keepon.study/")
 NUMBER_MAX = 1e100
 BYTES_MAX = 2**28
@@ -100,18 +104,21 @@ def read(path: Path, schema: str) -> dict[str, Any]:
     return dict(document)
 
 
-def read_whole(path: Path, schema: str, may_lack: Container[str] = ()) -> dict[str, Any]:
+def read_whole(
+    path: Path, schema: str, may_lack: Container[str] = (), package: str = PACKAGE
+) -> dict[str, Any]:
     """A JSON file of ours that has all its parts.
 
     Args:
         may_lack: keys that files of earlier versions do not have.
+        package: has the JSON Schema.
 
     Raises:
         TraceError: as `read`, or it breaks the JSON Schema of its kind.
     """
     document = read(path, schema)
     kind = schema.removeprefix("keepon.").partition("/")[0]
-    check(path, document, _without(json_schema(kind), may_lack))
+    check(path, document, _without(json_schema(kind, package), may_lack))
     return document
 
 
@@ -241,14 +248,10 @@ def _unwritable(path: Path, error: OSError, remedy: str) -> EnvironmentProblemEr
     return EnvironmentProblemError(f"{path}: cannot be written ({error.strerror}); {remedy}")
 
 
-def json_schema(name: str) -> dict[str, Any]:
-    """The JSON Schema of a file kind: scenario, plan, result, reproduction, study, talk
-    or listen.
-    """
+def json_schema(name: str, package: str = PACKAGE) -> dict[str, Any]:
+    """The JSON Schema of a file kind, such as scenario, plan or result, in a package."""
     text = (
-        resources.files("keepon.model")
-        .joinpath(f"schemas/{name}.schema.json")
-        .read_text(encoding="utf-8")
+        resources.files(package).joinpath(f"schemas/{name}.schema.json").read_text(encoding="utf-8")
     )
     schema: dict[str, Any] = json.loads(text)
     return schema

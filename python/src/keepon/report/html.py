@@ -5,16 +5,20 @@ from __future__ import annotations
 
 from functools import cache
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 from keepon.report.sections import drivers_of, us
 
 
 @cache
-def environment() -> Environment:
-    """Templates that escape what they are given and stop at what they are not."""
+def environment(*packages: str) -> Environment:
+    """Templates of ours, and of other packages, that escape what they are given and stop at what
+    they are not.
+    """
     made = Environment(
-        loader=PackageLoader("keepon.report", "templates"),
+        loader=ChoiceLoader(
+            [PackageLoader(name, "templates") for name in ("keepon.report", *packages)]
+        ),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -3,21 +3,26 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
-from typing import Final, TypedDict
+from typing import Any, Final, TypedDict
 
 import tomli_w
 
-from keepon.model import outcomes, published
+from keepon.model import examples, loading, outcomes, published
 from keepon.model.plan import Plan
-from keepon.model.reproduction import Reproduction
 from keepon.model.result import BoundCheck, BridgeResult, Clock, Result, StationResult
-from keepon.report import beside, casegrids, delayplots, gantt, origin, sections, topology, verdict
+from keepon.report import delayplots, gantt, origin, sections, topology, verdict
 from keepon.report.grids import WIDTHS, Cell, Column, Grid
 from keepon.report.html import environment
 from keepon.report.panels import Panel
 from keepon.report.sections import us as microseconds
 
+CASE_STUDY: Final = "habitat"
+_SAME: Final = {"stream": "id", "bridge": "name", "link": "ends", "load": "id", "fault": "kind"}
+"""What makes the experiment, and what tells its entries apart."""
+_NO_FIGURE: Final = ("deadline_ns",)
+"""What may be another: no delay depends on it."""
 PUBLISHED_DRIVERS = ("keepon", "standard")
 PUBLISHED_NAMES = {"keepon": "KeepON", "standard": "GENET"}
 COLUMNS = ("mean", "p99", "max")
@@ -84,6 +89,43 @@ class ClockRow(TypedDict):
     lost: int
 
 
+@functools.cache
+def _published() -> dict[str, Any]:
+    """The case study as this version has it, with all defaults."""
+    return loading.load(examples.path(CASE_STUDY)).effective()
+
+
+def is_case_study(effective: dict[str, Any]) -> bool:
+    """Whether figures of the published case study may stand beside a result: the scenario has its
+    streams, bridges, links with their rates, loads and faults; name, duration, seed, drivers and
+    hosts may be others.
+    """
+    ours = _published()
+    defaults = ours["defaults"]
+    return _is_same(effective["defaults"], defaults, {}) and all(
+        _are_same(effective.get(kind, []), ours[kind], key, defaults) for kind, key in _SAME.items()
+    )
+
+
+def _are_same(
+    theirs: list[dict[str, Any]], ours: list[dict[str, Any]], key: str, defaults: dict[str, Any]
+) -> bool:
+    """Whether all entries agree, in whatever order."""
+    if len(theirs) != len(ours):
+        return False
+    theirs, ours = (sorted(some, key=lambda entry: str(entry[key])) for some in (theirs, ours))
+    return all(_is_same(their, own, defaults) for their, own in zip(theirs, ours, strict=True))
+
+
+def _is_same(their: dict[str, Any], own: dict[str, Any], defaults: dict[str, Any]) -> bool:
+    """Whether an entry agrees in all keys it has: results of earlier versions lack some."""
+    return all(
+        value == own.get(name, defaults.get(name))
+        for name, value in their.items()
+        if name not in _NO_FIGURE
+    )
+
+
 def comparison(result: Result) -> list[DelayRow]:
     """Rows of the table per stream: mean, P99 and max of the delay per driver, beside Table 1 where
     it has them.
@@ -91,9 +133,9 @@ def comparison(result: Result) -> list[DelayRow]:
     Published values are put beside results of the case study only; `note` is "not published" for
     the streams the paper could not measure (J9).
     """
-    habitat = beside.is_case_study(result["effective"])
+    habitat = is_case_study(result["effective"])
     table = published.table1() if habitat else {}
-    unmeasured = set(published.load("keepon")["table1"]["not_published"]) if habitat else set()
+    unmeasured = set(published.load()["table1"]["not_published"]) if habitat else set()
     rows: list[DelayRow] = []
     for stream in result["effective"]["stream"]:
         name = stream["id"]
@@ -334,16 +376,10 @@ def stream_panels(result: Result) -> tuple[dict[str, list[Panel]], int]:
     return {name: some for name, some in panels.items() if some}, len(names) - len(shown)
 
 
-def render(result: Result, plan: Plan, extra: Reproduction | None = None) -> str:
-    """HTML of a result; `extra` is the reproduction document of the case study, if there is one."""
-    habitat = beside.is_case_study(result["effective"])
+def render(result: Result, plan: Plan, more: str = "") -> str:
+    """HTML of a result; `more` is HTML of what else was found."""
+    habitat = is_case_study(result["effective"])
     plots, left_out = stream_panels(result)
-    onset_plot = ""
-    if extra and "onset" in extra["parts"]:
-        # Loads matplotlib, which what draws nothing with it should not wait for.
-        from keepon.report import figures
-
-        onset_plot = figures.onset_shares(extra["parts"]["onset"]["points"])
     return (
         environment()
         .get_template("report.html.j2")
@@ -380,16 +416,14 @@ def render(result: Result, plan: Plan, extra: Reproduction | None = None) -> str
             unpublished=[
                 row["stream"] for row in comparison(result) if row["note"] == "not published"
             ],
-            published=published.load("keepon") if habitat else None,
+            published=published.load() if habitat else None,
             effective=tomli_w.dumps(result["effective"]),
-            extra=extra,
-            cases=casegrids,
-            onset_plot=onset_plot,
+            more=more,
             widths=WIDTHS,
         )
     )
 
 
-def write(path: Path, result: Result, plan: Plan, extra: Reproduction | None = None) -> None:
+def write(path: Path, result: Result, plan: Plan, more: str = "") -> None:
     """Write the report file."""
-    path.write_text(render(result, plan, extra), encoding="utf-8")
+    path.write_text(render(result, plan, more), encoding="utf-8")

@@ -11,7 +11,6 @@ from rich.markup import escape
 from rich.table import Table
 
 from keepon.model.plan import Plan, PlannedStation
-from keepon.model.reproduction import Cascade, NoPaperRun, PaperRun, Reproduction
 from keepon.model.result import Result
 from keepon.model.wire import TAGGED_HEADER_BYTES
 from keepon.report.grids import Grid
@@ -263,57 +262,3 @@ def _slots_by_class(allowed: list[int]) -> str:
         classes = "+".join(str(tc) for tc in range(16) if mask >> tc & 1) or "none"
         told.append(f"{classes}: {count}")
     return ", ".join(told)
-
-
-def reproduction_lines(extra: Reproduction) -> list[str]:
-    """What the case study's other parts gave, in a few lines."""
-    parts, told = extra["parts"], []
-    if "free_running" in parts:
-        told += _paper_lines("free_running", parts["free_running"])
-    if "slot_200" in parts:
-        told += _paper_lines("slot_200", parts["slot_200"])
-    if "cascade" in parts:
-        told.append(_cascade_line("cascade", parts["cascade"]))
-    if "shrunk_tail" in parts:
-        told.append(_cascade_line("shrunk_tail", parts["shrunk_tail"]))
-    points = parts["onset"]["points"] if "onset" in parts else []
-    return told + [
-        f"onset, {one['group']}: delta {one['delta_ns'] / 1000:.15g} us, guard"
-        f" {one['guard_ns'] / 1000:.1f} us, cascade in {one['with_cascade']} of {one['seeds']}"
-        f" seeds, expected {one['expected_share']:.0%}"
-        for one in points
-    ]
-
-
-def _paper_lines(name: str, part: PaperRun | NoPaperRun) -> list[str]:
-    if part["status"] != "feasible":
-        return [f"{name}: no plan ({part['why']['message']})"]
-    found = []
-    for stream, entry in part["streams"].items():
-        slots = entry["slots"]
-        missing = entry.get("due", entry["submitted"]) - entry["delivered"]
-        found.append(
-            f"{name}: {stream} {slots['in_wrong_slot']} of {entry['sent']} frames in a wrong slot, "
-            f"{slots['slip_count']} slips, "
-            f"drift {slots['drift_ppm']:.3f} ppm, {missing} missing"
-        )
-    return found
-
-
-def _cascade_line(name: str, part: Cascade) -> str:
-    summary = part["summary"]
-    broken = f"cascade in {summary['with_cascade']} of {summary['seeds']} seeds"
-    text = (
-        f"{name}: ETF delta {part['etf_delta_ns']} ns, tail scale {part['host_tail_scale']:.15g},"
-        f" {broken}"
-    )
-    if summary["with_cascade"]:
-        shift_ns = summary["f2_shift_ns_median"]
-        shifted = "no frame of F2 came after it"
-        if shift_ns is not None:
-            shifted = f"F2 shifted by {shift_ns / 1000:.3f} us"
-        text += (
-            f", first frame a period late: median {summary['onset_frame_median']} "
-            f"({summary['onset_frame_min']} to {summary['onset_frame_max']}), {shifted}"
-        )
-    return text

@@ -55,7 +55,7 @@ class Effects:
 @functools.cache
 def sleep_overhead_ns() -> int:
     """What the published thread keeps free of a batch before it sleeps (keepon.driver_impl)."""
-    return 1000 * int(published.load("keepon")["driver_impl"]["polling_overhead_pessimistic_us"])
+    return 1000 * int(published.load()["driver_impl"]["polling_overhead_pessimistic_us"])
 
 
 def idle_share(slot_ns: Fraction, batch_slots: int) -> Fraction:

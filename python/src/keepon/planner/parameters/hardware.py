@@ -111,7 +111,7 @@ def published_poll_cost() -> Sourced:
     The poll thread sleeps for what is left of a batch after the overhead (section A.3), so a share
     s of the CPU with a sleep z says that everything else takes z s / (1 - s).
     """
-    figures = published.load("keepon")
+    figures = published.load()
     figure, overhead_us = (
         figures["fig19a"],
         figures["driver_impl"]["polling_overhead_pessimistic_us"],

@@ -1,9 +1,0 @@
-# SPDX-License-Identifier: BSD-3-Clause
-"""`keepon reproduce NAME`: one document, table and report for every published figure that is
-registered here.
-
-A study (`study.Study`) is a title, settings, where their defaults come from, and a function from
-settings to parts of a document; `spread` does its independent pieces of work on all processors or a
-cluster. To add one, write it in a module named after its figure and give it a name in `registry`;
-reading of settings, tables, JSON, HTML and plots follow.
-"""

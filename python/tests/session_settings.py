@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What every session of tests is given: Ctrl-C and SIGHUP that mean something, a width, no deadline
+for examples, and the fixture `refused`.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import settings
+
+# A shell starts what it puts into the background with Ctrl-C ignored, and nohup all with SIGHUP
+# ignored; that is inherited, and some tests send either.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+# Workers of xdist have 80 columns, and what is printed goes by that.
+os.environ.pop("COLUMNS", None)
+
+# How long an example takes says how busy the machine is.
+settings.register_profile("keepon", deadline=None)
+settings.load_profile("keepon")
+
+
+@pytest.fixture
+def refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> Any:
+    """Runs `keepon` with arguments in an empty folder and gives the one line it must refuse them
+    with.
+    """
+    from keepon.cli import app as cli
+    from keepon.errors import EXIT_INPUT
+
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: object) -> str:
+        monkeypatch.setattr(sys, "argv", ["keepon", *map(str, arguments)])
+        code = cli.main()
+        told = capsys.readouterr()
+        assert code == EXIT_INPUT, told.err
+        assert told.out == ""
+        lines = told.err.splitlines()
+        assert len(lines) == 1, told.err
+        assert "internal error" not in told.err
+        assert len(lines[0]) < 2_100
+        return lines[0]
+
+    return run
