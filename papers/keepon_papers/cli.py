@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from keepon_host import interrupts
 from rich.table import Table
 
-from keepon_host import interrupts
 from keepon.cli import completed, edge, session, shared
 from keepon.cli.options import CaptureFrames, Duration, Json, Out, Seed, check_apart
 from keepon.errors import EXIT_INTERRUPTED, EXIT_MET, EXIT_MISSED, ConfigError, shell_path

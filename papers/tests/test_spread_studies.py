@@ -19,8 +19,8 @@ from typing import Any
 
 import pytest
 from helpers import HABITAT
-
 from keepon_host import interrupts
+
 from keepon.cli import app as cli
 from keepon.cli import session
 from keepon.errors import ConfigError

@@ -18,7 +18,6 @@ from keepon_host import interrupts
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from keepon_host import interrupts
 from keepon_papers.document import Part
 from keepon_papers.partitions import counts, sets
 from keepon_papers.partitions.sets import Finding, Task

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from keepon_host import interrupts
 
 from keepon.cli import papers, shared
 from keepon.cli.options import Json, check_apart, named
