@@ -19,7 +19,7 @@ help: ## list the targets
 run: ## set up, build, simulate the habitat case study: table, result folder out/habitat
 	@"$(SCRIPTS)/run"
 
-quick: ## tests without a guest that take a minute in all
+quick: ## tests without a guest and nothing marked slow
 	@"$(SCRIPTS)/run_tests" --quick
 
 test: ## each claim once: C under sanitizers, fuzz smoke, pytest, guests, scripts/check

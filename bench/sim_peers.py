@@ -69,7 +69,7 @@ MODELLED = {
     "ns-3": "its point-to-point devices, full duplex, two events a hop, and a bridge of ours, one "
     "more: its CSMA devices are half duplex, so a saturated wire would collide with what comes "
     "back. Every placeholder is a packet, its slot two events. Debian builds its log statements "
-    "in, switched off; built without them it is about 1.5 times as fast (docs/model.md)",
+    "in, switched off; without them it is about 1.5 times as fast (docs/simulator-measured.md)",
 }  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Module keepon_hwcheck: /sys/kernel/debug/keepon_hwcheck/run. "DEVICE BACKEND SLOT_BYTES" written
- * to it runs; what is read then is the last run, a record a line: docs/nics.md.
+ * to it runs; what is read then is the last run, a record a line: docs/hwcheck.md.
  */
 #include <linux/debugfs.h>
 #include <linux/ethtool.h>

@@ -2,7 +2,7 @@
 """keepon on a Cadence GEM, as the model of it that `make test-hw` builds has it, on QEMU's Versal
 board.
 
-The judge is the wire's own log. What the model chooses is in docs/nics.md.
+The judge is the wire's own log. What the model chooses is in docs/nics-measured.md.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 builds has it.
 
 The judge is the wire's own log. A frame has its own FCS, as a placeholder has, and only that it is
-good tells them apart. What the model chooses is in docs/nics.md.
+good tells them apart. What the model chooses is in docs/nics-measured.md.
 """
 
 from __future__ import annotations

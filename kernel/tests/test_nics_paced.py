@@ -4,7 +4,7 @@ fetching ahead.
 
 The judge is the wire's own log, which tells of every slot when it left, how long it was and whether
 its FCS was good. The emulator is one that `make test-hw` builds (scripts/paced_qemu.py); what the
-models choose is in docs/nics.md.
+models choose is in docs/nics-measured.md.
 """
 
 from __future__ import annotations

@@ -144,7 +144,7 @@ def read_way(result: GuestResult, name: str) -> Way:
 
 @dataclass(frozen=True)
 class Measured:
-    """All ways on one kernel; `whole`: for the numbers in docs/kernel.md."""
+    """All ways on one kernel; `whole`: for the numbers in docs/kernel-measured.md."""
 
     family: str
     whole: bool
@@ -208,7 +208,7 @@ def test_it_locks_and_no_port_fails(measured: Measured) -> None:
 def test_interpolated_is_hundreds_of_ns_where_the_counter_is_off_by_slots(
     measured: Measured,
 ) -> None:
-    """The goal, 100 ns, is not reached here: docs/kernel.md says what of it is the
+    """The goal, 100 ns, is not reached here: docs/kernel-measured.md says what of it is the
     receive stamps'.
     """
     interpolated, counter = measured.ways["interpolated"], measured.ways["counter"]

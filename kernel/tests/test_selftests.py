@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The kernel's own tests, unmodified, on keepon links; what of them fails by an assumption of its
-own is in docs/kernel.md.
+own is in docs/kernel-measured.md.
 """
 
 from __future__ import annotations

@@ -119,7 +119,7 @@ def test_three_answers_are_told_apart_and_what_the_partition_has_to_do_with_them
 
 
 def test_the_one_set_without_a_partition_up_to_50_percent_is_as_documented() -> None:
-    # docs/planner.md has the answers of the default seed.
+    # docs/planner-measured.md has the answers of the default seed.
     exception = next(
         t for t in sets.tasks(Settings(levels_percent=[50])) if t.instance["id"] == "chain-u050-07"
     )

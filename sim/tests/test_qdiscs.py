@@ -559,7 +559,7 @@ TO_FORESEE = {
 @pytest.mark.parametrize("host", [{}, LATE], ids=["ideal", "late"])
 @pytest.mark.parametrize("name", TO_FORESEE)
 def test_a_run_that_nobody_captures_is_the_same(name, host, load):
-    """Captured, everything has an event of its own (docs/model.md)."""
+    """Captured, everything has an event of its own (docs/simulator.md)."""
     hashes = set()
     for capture in (True, False):
         network = Network({**TO_FORESEE[name], "host": host})

@@ -276,7 +276,7 @@ def _fall(findings: Sequence[Finding], limit_s: float) -> list[str]:
             told
             + ": with sets drawn as here the published fall does not come from the problem. What"
             f" is left is its solver: no answer in {PUBLISHED_LIMIT_S} s counts as infeasible"
-            " (docs/planner.md has Z3 on such sets)"
+            " (docs/planner-measured.md has Z3 on such sets)"
         ]
     return [told + f", with {limit_s:g} s for each set"]
 

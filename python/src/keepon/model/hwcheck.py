@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The document `keepon.hwcheck/1` that `keepon hwcheck` writes (docs/nics.md); its schema is made
-of these types.
+"""The document `keepon.hwcheck/1` that `keepon hwcheck` writes (docs/hwcheck.md); its schema is
+made of these types.
 """
 
 from __future__ import annotations

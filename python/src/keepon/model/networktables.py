@@ -192,7 +192,7 @@ class Link(Table):
 
     ends: Annotated[list[str], NameList(2, 2)]
     """Names of the two nodes, which have one link between them. A station with several links has a
-    port for each, in the order of the file: `NAME.0`, `NAME.1` ... (docs/model.md); target sim
+    port for each, in the order of the file: `NAME.0`, `NAME.1` ... (docs/simulator.md); target sim
     only."""
     rate_bps: Annotated[int, Whole(10_000_000, 100_000_000_000)] | None = None
     """Bits a second, either way; must divide 8e12. Left out: `defaults.rate_bps`."""

@@ -172,7 +172,7 @@ class Load(Table):
 
 
 class Fault(Table):
-    """Something that goes wrong at a stated time; docs/model.md says what each kind does.
+    """Something that goes wrong at a stated time; docs/simulator.md says what each kind does.
 
     Plans and their trials know nothing of faults.
     """
