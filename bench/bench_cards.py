@@ -43,7 +43,7 @@ from bench_kernel import (
 )
 from keepon.errors import KeeponError
 from keepon.targets.vm import programs
-from keepon.vm import Kernel, build_modules, get_kernel, run_guest
+from keepon_guests import Kernel, build_modules, get_kernel, run_guest
 
 RESULT = ROOT / "out" / "bench" / "cards.json"
 BUILD = ROOT / "out" / "build" / "bench-cards"

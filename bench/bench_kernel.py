@@ -40,7 +40,7 @@ from typing import Any
 
 from keepon.errors import KeeponError
 from keepon.targets.vm.programs import guest_files
-from keepon.vm import Kernel, build_modules, get_kernel, run_guest, twice
+from keepon_guests import Kernel, build_modules, get_kernel, run_guest, twice
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "out" / "build" / "bench-kernel"

@@ -58,7 +58,7 @@ RULES: dict[str, tuple[set[str], set[str] | None]] = {
     ),
     "tools": ({"tools"}, None),
     "python": (set(), set()),
-    "python/src/keepon/vm/guest": (set(), None),
+    "devtools/guests/keepon_guests/guest": (set(), None),
     "bench/kernel": (
         {"bench/kernel", "kernel/include", "core/include", "core/platform/kernel"},
         None,

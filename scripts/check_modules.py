@@ -18,7 +18,7 @@ from pathlib import Path
 
 from common import OUT, ROOT, cpu_count, run_quiet
 from keepon.errors import KeeponError
-from keepon.vm import Kernel, get_kernel, modules, offered_families
+from keepon_guests import Kernel, get_kernel, modules, offered_families
 
 # Flavour of the kernel -> modules in the order of their symbols. The drivers of cards need the MII
 # library, which the smallest kernel leaves out.

@@ -17,7 +17,7 @@ import bench_kernel
 import callgrind
 import ns3_peer
 import pytest
-from keepon.vm import build_modules, get_kernel
+from keepon_guests import build_modules, get_kernel
 
 BENCH = Path(__file__).resolve().parents[1] / "bench"
 IDLE = ("done", "idle", 8, 400, 0)

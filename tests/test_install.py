@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 from keepon import __version__
-from keepon.vm.paths import checkout_root
 from keepon_host import kernels
+from keepon_host.checkout import checkout_root
 
 ROOT = checkout_root()
 TOOLS = ROOT / "out/build/python/tools"

@@ -19,10 +19,10 @@ from pathlib import Path
 import pytest
 from keepon import __version__
 from keepon.measure.capture import TestFrame, frame, stream_hash
-from keepon.vm import Kernel, get_kernel, run_guest
-from keepon.vm.images import collect_modules, write_modules
-from keepon.vm.paths import checkout_root
-from keepon.vm.tap import parse_tap
+from keepon_guests import Kernel, get_kernel, run_guest
+from keepon_guests.images import collect_modules, write_modules
+from keepon_guests.tap import parse_tap
+from keepon_host.checkout import checkout_root
 
 pytestmark = pytest.mark.packages
 
@@ -108,7 +108,7 @@ def life(request: pytest.FixtureRequest) -> tuple[str, Path]:
     newer_command(command, folder / "new")
     shutil.copy(HERE / "life.sh", folder)
     shutil.copy(HERE / "doctor.sh", folder)
-    shutil.copy(ROOT / "python/src/keepon/vm/guest/test.sh", folder)
+    shutil.copy(ROOT / "devtools/guests/keepon_guests/guest/test.sh", folder)
     (folder / "capture.pcap").write_bytes(capture())
     words = f"OLD={__version__}\nNEW={NEWER}\nKERNELS='{' '.join(kernels(suite))}'\n"
     words += f"STREAM={stream_hash('s1'):08x}\n"

@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from keepon.vm.paths import checkout_root
+from keepon_host.checkout import checkout_root
 
 ROOT = checkout_root()
 HOST = """#include <dlfcn.h>

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from keepon.targets.vm import programs
-from keepon.vm import FAMILIES, offered_families
+from keepon_guests import FAMILIES, offered_families
 
 HERE = Path(__file__).parent
 DEFAULT_FAMILY = "6.1"

@@ -9,7 +9,7 @@ import math
 import re
 from typing import NamedTuple
 
-from keepon.vm import GuestResult
+from keepon_guests import GuestResult
 
 SENTENCE = re.compile(
     r"(\d+) frames of (\d+) bytes took (\d+) us \((\d+) more or less\), a wire of \d+ Mb/s takes"

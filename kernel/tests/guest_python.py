@@ -13,7 +13,7 @@ from pathlib import Path
 
 import keepon
 from keepon.model import examples
-from keepon.vm import foreign, initramfs
+from keepon_guests import foreign, initramfs
 
 PYTHON = Path(sys.executable).resolve()
 PACKAGE = Path(keepon.__file__).parent

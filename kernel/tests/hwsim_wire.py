@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 from keepon.targets.vm import observations
-from keepon.vm import GuestResult
+from keepon_guests import GuestResult
 
 OSCILLATOR_PPB = 20_000
 

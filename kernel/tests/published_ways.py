@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from keepon.targets.vm import observations, programs
-from keepon.vm import GuestResult, build_modules, get_kernel, run_guest
-from keepon.vm.paths import checkout_root
+from keepon_guests import GuestResult, build_modules, get_kernel, run_guest
+from keepon_host.checkout import checkout_root
 from repeats import checked
 
 HERE = Path(__file__).parent

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from keepon.vm import GuestResult, agreed
+from keepon_guests import GuestResult, agreed
 
 REPEAT = os.environ.get("KEEPON_REPEAT") == "1"
 

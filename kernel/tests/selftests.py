@@ -8,8 +8,8 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from keepon.vm import source
-from keepon.vm.paths import find_program
+from keepon_guests import source
+from keepon_guests.paths import find_program
 
 HERE = Path(__file__).parent
 FOLDER = "/lib/selftests"

@@ -12,7 +12,7 @@ import pytest
 from gate_judge import Frame, read_wire
 from keepon.targets.vm import observations
 from keepon.targets.vm import programs as target
-from keepon.vm import GuestResult, offered_families
+from keepon_guests import GuestResult, offered_families
 from test_taprio import boot, programs  # noqa: F401  a fixture
 
 pytestmark = pytest.mark.vm

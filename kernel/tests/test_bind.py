@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from guest_python import PYTHON, python_files
-from keepon.vm import build_modules, get_kernel, run_guest
+from keepon_guests import build_modules, get_kernel, run_guest
 from test_nics import OURS, THEIRS, card
 
 pytestmark = pytest.mark.vm

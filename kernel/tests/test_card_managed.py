@@ -19,7 +19,15 @@ from pathlib import Path
 
 import guest_programs
 import pytest
-from keepon.vm import GuestResult, Kernel, build_modules, get_kernel, images, packages, run_guest
+from keepon_guests import (
+    GuestResult,
+    Kernel,
+    build_modules,
+    get_kernel,
+    images,
+    packages,
+    run_guest,
+)
 
 pytestmark = [pytest.mark.vm, pytest.mark.soak]
 

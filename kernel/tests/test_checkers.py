@@ -13,7 +13,14 @@ from pathlib import Path
 
 import pytest
 from keepon.targets.vm import observations
-from keepon.vm import GuestResult, Kernel, build_modules, get_kernel, offered_families, run_guest
+from keepon_guests import (
+    GuestResult,
+    Kernel,
+    build_modules,
+    get_kernel,
+    offered_families,
+    run_guest,
+)
 
 pytestmark = [pytest.mark.vm, pytest.mark.soak]
 

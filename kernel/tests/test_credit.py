@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from gate_judge import Frame, Wire, read_wire
-from keepon.vm import GuestResult, build_modules, get_kernel, offered_families, run_guest
+from keepon_guests import GuestResult, build_modules, get_kernel, offered_families, run_guest
 from repeats import checked
 from test_taprio import programs  # noqa: F401  a fixture
 

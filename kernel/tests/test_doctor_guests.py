@@ -14,7 +14,7 @@ import pytest
 from guest_python import PYTHON, python_files
 from jsonschema import Draft202012Validator
 from keepon.model import document_schemas
-from keepon.vm import GuestResult, build_modules, get_kernel, run_guest
+from keepon_guests import GuestResult, build_modules, get_kernel, run_guest
 from test_nics import OURS, card
 
 pytestmark = pytest.mark.vm

@@ -30,7 +30,7 @@ from keepon.model import loading
 from keepon.model.scenario import Stream
 from keepon.model.topology import Topology
 from keepon.targets.vm import observations, programs
-from keepon.vm import GuestResult, build_modules, get_kernel, offered_families, run_guest
+from keepon_guests import GuestResult, build_modules, get_kernel, offered_families, run_guest
 from repeats import checked
 
 pytestmark = pytest.mark.vm

@@ -16,7 +16,7 @@ import guest_programs
 import pytest
 from generic_judge import Measured, check_claims, read_measured
 from keepon.targets.vm import programs
-from keepon.vm import GuestResult, build_modules, get_kernel, offered_families, run_guest
+from keepon_guests import GuestResult, build_modules, get_kernel, offered_families, run_guest
 from wirelog import counters
 
 pytestmark = pytest.mark.vm

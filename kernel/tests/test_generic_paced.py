@@ -17,7 +17,7 @@ import guest_programs
 import pytest
 from generic_judge import check_claims, read_measured
 from keepon.targets.vm import programs
-from keepon.vm import GuestResult, build_modules, get_kernel, run_guest
+from keepon_guests import GuestResult, build_modules, get_kernel, run_guest
 from test_nics_paced import BYTE_NS, PLACES, addresses, cards, emulator, lent
 from wirelog import FRAMES, PERIOD_NS, STREAM, TROUBLE, Run, counters, read_log
 

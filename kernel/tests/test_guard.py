@@ -20,7 +20,7 @@ from keepon.model import loading
 from keepon.targets.vm import observations
 from keepon.targets.vm import programs as target
 from keepon.targets.vm.target import prepared, run_one
-from keepon.vm import GuestResult, build_modules, get_kernel, offered_families, run_guest
+from keepon_guests import GuestResult, build_modules, get_kernel, offered_families, run_guest
 from repeats import checked
 
 pytestmark = pytest.mark.vm

@@ -14,7 +14,7 @@ from guest_python import PYTHON, python_files
 from keepon.model import documents
 from keepon.model.result import RunResult
 from keepon.targets.vm import programs
-from keepon.vm import build_modules, get_kernel, run_guest
+from keepon_guests import build_modules, get_kernel, run_guest
 
 HERE = Path(__file__).parent
 EXAMPLE = HERE.parents[1] / "examples" / "two-stations.toml"

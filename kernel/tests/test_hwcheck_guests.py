@@ -15,7 +15,7 @@ import pytest
 from guest_python import PYTHON, python_files
 from jsonschema import Draft202012Validator
 from keepon.model import document_schemas
-from keepon.vm import build_modules, get_kernel, run_guest
+from keepon_guests import build_modules, get_kernel, run_guest
 
 pytestmark = pytest.mark.vm
 

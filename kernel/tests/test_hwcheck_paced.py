@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 import test_nics_gem as gem
 from guest_python import PYTHON, python_files
-from keepon.vm import build_modules, get_kernel, run_guest
-from keepon.vm.machines import VERSAL
+from keepon_guests import build_modules, get_kernel, run_guest
+from keepon_guests.machines import VERSAL
 from keepon_host.hwcheck.judge import judge
 from keepon_host.hwcheck.peer import ETHERTYPE, MAGIC
 from keepon_host.hwcheck.records import parse

@@ -18,7 +18,14 @@ from typing import Any
 
 import dpkt
 import pytest
-from keepon.vm import FAMILIES, GuestResult, build_modules, get_kernel, offered_families, run_guest
+from keepon_guests import (
+    FAMILIES,
+    GuestResult,
+    build_modules,
+    get_kernel,
+    offered_families,
+    run_guest,
+)
 from repeats import checked
 
 pytestmark = pytest.mark.vm

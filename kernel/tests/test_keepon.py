@@ -10,7 +10,14 @@ from pathlib import Path
 import pytest
 from guest_programs import PLUGIN, compiled, plugin
 from keepon.targets.vm import programs as target
-from keepon.vm import FAMILIES, GuestResult, build_modules, get_kernel, offered_families, run_guest
+from keepon_guests import (
+    FAMILIES,
+    GuestResult,
+    build_modules,
+    get_kernel,
+    offered_families,
+    run_guest,
+)
 from repeats import checked
 
 pytestmark = pytest.mark.vm

@@ -3,8 +3,8 @@
 
 PREEMPT_RT, where a spinlock sleeps and must not be met in the poll's hard interrupt: in `make
 test`. Kernels built with KASAN, lockdep with raw lock nesting, sleep checks and kmemleak, and with
-KCSAN: in `make soak`. keepon.vm fails a run for every report in the kernel's log; what is asserted
-here is that the work was done, and that no frame is lost from the books.
+KCSAN: in `make soak`. keepon_guests fails a run for every report in the kernel's log; what is
+asserted here is that the work was done, and that no frame is lost from the books.
 """
 
 from __future__ import annotations
@@ -15,7 +15,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from keepon.targets.vm import observations, programs
-from keepon.vm import GuestResult, Kernel, build_modules, get_kernel, offered_families, run_guest
+from keepon_guests import (
+    GuestResult,
+    Kernel,
+    build_modules,
+    get_kernel,
+    offered_families,
+    run_guest,
+)
 
 pytestmark = pytest.mark.vm
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import guest_programs
 import pytest
 from guest_python import PYTHON, python_files
-from keepon.vm import build_modules, get_kernel, offered_families, run_guest
+from keepon_guests import build_modules, get_kernel, offered_families, run_guest
 from repeats import checked
 
 pytestmark = pytest.mark.vm

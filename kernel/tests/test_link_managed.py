@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from keepon.vm import build_modules, get_kernel, run_guest
+from keepon_guests import build_modules, get_kernel, run_guest
 
 pytestmark = pytest.mark.vm
 

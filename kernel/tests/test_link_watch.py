@@ -12,7 +12,7 @@ import guest_programs
 import pytest
 from guest_python import PYTHON, python_files
 from keepon.targets.vm import observations, programs
-from keepon.vm import build_modules, get_kernel, run_guest
+from keepon_guests import build_modules, get_kernel, run_guest
 from keepon_host.link import watch
 from test_link_command import TRIED
 

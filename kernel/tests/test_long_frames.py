@@ -14,7 +14,7 @@ import pytest
 from guest_programs import PLUGIN, compiled, plugin
 from hwsim_wire import stream_deviations_ps
 from keepon.targets.vm import observations, programs
-from keepon.vm import GuestResult, build_modules, get_kernel, offered_families, run_guest
+from keepon_guests import GuestResult, build_modules, get_kernel, offered_families, run_guest
 from repeats import checked
 
 pytestmark = pytest.mark.vm

@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from keepon.targets.vm import observations, programs
-from keepon.vm import GuestResult, build_modules, get_kernel, offered_families, run_guest
-from keepon.vm.paths import checkout_root
+from keepon_guests import GuestResult, build_modules, get_kernel, offered_families, run_guest
+from keepon_host.checkout import checkout_root
 from repeats import checked
 
 pytestmark = pytest.mark.vm

@@ -2,7 +2,8 @@
 """keepon_generic, keepon_hwcheck and keepon_intel, not lent, on the kernel that watches every
 access, lock and context.
 
-keepon.vm fails a run for every report and leak. keepon_intel's lent ring is in test_nics_lent.py.
+keepon_guests fails a run for every report and leak. keepon_intel's lent ring is in
+test_nics_lent.py.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import pytest
 from guest_programs import phy_register
 from guest_python import PYTHON, python_files
 from keepon.targets.vm import programs
-from keepon.vm import GuestResult, build_modules, get_kernel, run_guest
+from keepon_guests import GuestResult, build_modules, get_kernel, run_guest
 from test_hwcheck_guests import TRIED
 from test_nics import OURS, THEIRS, card
 

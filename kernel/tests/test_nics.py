@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from guest_programs import phy_register
 from keepon.targets.vm import programs
-from keepon.vm import GuestResult, build_modules, get_kernel, run_guest
+from keepon_guests import GuestResult, build_modules, get_kernel, run_guest
 
 pytestmark = pytest.mark.vm
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from keepon.vm import GuestResult
+from keepon_guests import GuestResult
 from test_nics_paced import addresses
 from twin import both, pc, pi
 

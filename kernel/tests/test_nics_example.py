@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 
 import pytest
-from keepon.vm import build_modules, get_kernel, offered_families
+from keepon_guests import build_modules, get_kernel, offered_families
 
 ROOT = Path(__file__).parents[2]
 KBUILD = """# SPDX-License-Identifier: GPL-2.0-only

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 from keepon.targets.vm import programs
-from keepon.vm import GuestResult, build_modules, get_kernel, offered_families, run_guest
-from keepon.vm.machines import VERSAL
+from keepon_guests import GuestResult, build_modules, get_kernel, offered_families, run_guest
+from keepon_guests.machines import VERSAL
 from test_nics_paced import check_wire, lent
 from wirelog import (
     FRAMES,

@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 from guest_python import foreign_python_files
 from keepon.targets.vm import programs
-from keepon.vm import GuestResult, build_modules, get_kernel, offered_families, run_guest
+from keepon_guests import GuestResult, build_modules, get_kernel, offered_families, run_guest
 from test_bind import TRIED as BIND_TRIED
 from wirelog import (
     FRAMES,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from keepon.targets.vm import programs
-from keepon.vm import build_modules, get_kernel, offered_families, run_guest
+from keepon_guests import build_modules, get_kernel, offered_families, run_guest
 from test_nics_genet import COPIES, board, emulator, lent
 from wirelog import counters, read_log
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from guest_programs import phy_register
 from keepon.targets.vm import programs
-from keepon.vm import GuestResult, build_modules, get_kernel, run_guest
+from keepon_guests import GuestResult, build_modules, get_kernel, run_guest
 from test_nics_genet import board
 from test_nics_genet import emulator as pi_emulator
 from test_nics_paced import addresses, cards, emulator
@@ -126,7 +126,7 @@ def test_a_lent_genet(tmp_path: Path) -> None:
     check_books(runs, counters(result))
 
 
-# ---- where every access, lock and context is watched; keepon.vm fails a run for every report
+# ---- where every access, lock and context is watched; keepon_guests fails a run for every report
 
 # A checked instruction stands for some; they are given as much more virtual time. Debugging of DMA
 # takes a sleeping lock wherever a buffer is handed over, and so in the interrupt that polls a lent

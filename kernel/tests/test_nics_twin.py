@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pytest
-from keepon.vm import GuestResult
+from keepon_guests import GuestResult
 from test_nics_paced import addresses
 from twin import both, pc, pi
 from wirelog import STREAM, counters, read_log

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import dpkt
 import pytest
-from keepon.vm import GuestResult, build_modules, get_kernel, offered_families, run_guest
+from keepon_guests import GuestResult, build_modules, get_kernel, offered_families, run_guest
 from repeats import checked
 
 pytestmark = pytest.mark.vm

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from guest_programs import compiled
 from keepon.targets.vm import programs
-from keepon.vm import build_modules, get_kernel, offered_families, run_guest
+from keepon_guests import build_modules, get_kernel, offered_families, run_guest
 
 pytestmark = pytest.mark.vm
 

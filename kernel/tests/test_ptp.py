@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pytest
-from keepon.vm import GuestResult, build_modules, get_kernel, offered_families, run_guest
-from keepon.vm.paths import checkout_root
+from keepon_guests import GuestResult, build_modules, get_kernel, offered_families, run_guest
+from keepon_host.checkout import checkout_root
 from repeats import checked
 
 pytestmark = pytest.mark.vm

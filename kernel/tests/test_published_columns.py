@@ -11,7 +11,7 @@ import functools
 import statistics
 
 import pytest
-from keepon.vm import get_kernel, offered_families
+from keepon_guests import get_kernel, offered_families
 from published_ways import STREAMS, Outcome, outcome, run, share_bps, write_table
 
 pytestmark = [pytest.mark.vm, pytest.mark.soak]

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from keepon.targets.vm import observations, programs
-from keepon.vm import GuestResult, build_modules, get_kernel, run_guest
+from keepon_guests import GuestResult, build_modules, get_kernel, run_guest
 from repeats import checked
 
 pytestmark = pytest.mark.vm

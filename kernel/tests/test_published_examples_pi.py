@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from keepon.targets.vm import observations, programs
-from keepon.vm import GuestResult, build_modules, get_kernel, run_guest
+from keepon_guests import GuestResult, build_modules, get_kernel, run_guest
 from test_nics_genet import board, emulator
 from test_published_examples import PACINGS, near_multiples
 from wirelog import read_log

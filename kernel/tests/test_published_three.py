@@ -6,7 +6,7 @@ published commands on a NIC with launch times, on the same wire. Tables go to ou
 from __future__ import annotations
 
 import pytest
-from keepon.vm import get_kernel, offered_families
+from keepon_guests import get_kernel, offered_families
 from published_ways import STREAMS, Outcome, measure, share_bps, write_table
 
 pytestmark = pytest.mark.vm

@@ -11,7 +11,7 @@ import pytest
 from guest_programs import compiled
 from keepon.errors import ConfigError
 from keepon.model.qdiscs import reader
-from keepon.vm import get_kernel, offered_families, run_guest
+from keepon_guests import get_kernel, offered_families, run_guest
 from repeats import checked
 
 HERE = Path(__file__).parent

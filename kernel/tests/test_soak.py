@@ -15,7 +15,7 @@ import pytest
 from guest_programs import PLUGIN, compiled, plugin
 from keepon.targets.vm import observations
 from keepon.targets.vm import programs as target
-from keepon.vm import (
+from keepon_guests import (
     GuestResult,
     Kernel,
     build_modules,

@@ -14,7 +14,7 @@ from guest_python import PYTHON, python_files
 from keepon.cli import session
 from keepon.machines.station import Machine, setup
 from keepon.model import loading
-from keepon.vm import GuestResult, build_modules, get_kernel, run_guest
+from keepon_guests import GuestResult, build_modules, get_kernel, run_guest
 from keepon_host.start import steps
 
 pytestmark = pytest.mark.vm

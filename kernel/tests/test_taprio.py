@@ -14,7 +14,14 @@ import pytest
 from gate_judge import Judge, Schedule, Wire, read_wire
 from guest_programs import PLUGIN, compiled, plugin
 from keepon.targets.vm import programs as target
-from keepon.vm import FAMILIES, GuestResult, build_modules, get_kernel, offered_families, run_guest
+from keepon_guests import (
+    FAMILIES,
+    GuestResult,
+    build_modules,
+    get_kernel,
+    offered_families,
+    run_guest,
+)
 from keepon_host.link.fit import fit, nearest
 from keepon_host.link.gatelist import parse
 from repeats import checked

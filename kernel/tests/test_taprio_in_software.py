@@ -11,7 +11,7 @@ from keepon.cli import session
 from keepon.model import loading
 from keepon.targets.sim.runner import simulate
 from keepon.targets.vm.target import prepared, run_one
-from keepon.vm import offered_families
+from keepon_guests import offered_families
 
 pytestmark = pytest.mark.vm
 

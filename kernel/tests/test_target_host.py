@@ -26,7 +26,7 @@ from keepon.targets.host.places import Host, parse_map
 from keepon.targets.host.target import ThisHost, constructed, judged_run
 from keepon.targets.sim.runner import Simulator
 from keepon.targets.vm import programs
-from keepon.vm import GuestResult, build_modules, get_kernel, run_guest
+from keepon_guests import GuestResult, build_modules, get_kernel, run_guest
 from keepon_host.testbed.job import Job
 from keepon_host.testbed.session import Tell
 

@@ -15,7 +15,7 @@ import pytest
 from keepon.cli.app import app
 from keepon.measure.capture import stream_hash
 from keepon.model import documents, resultfolder
-from keepon.vm import offered_families
+from keepon_guests import offered_families
 from typer.testing import CliRunner
 from wireshark import tshark
 

@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 from keepon._sim import Simulation
-from keepon.vm import GuestResult, get_kernel, offered_families, run_guest
-from keepon.vm.paths import checkout_root
+from keepon_guests import GuestResult, get_kernel, offered_families, run_guest
+from keepon_host.checkout import checkout_root
 
 pytestmark = [pytest.mark.vm, pytest.mark.soak]
 

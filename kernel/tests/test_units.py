@@ -13,7 +13,7 @@ from cells import RATE_BPS, ptp_cell
 from guest_python import PYTHON, python_files
 from keepon.cli import session
 from keepon.model import loading
-from keepon.vm import build_modules, get_kernel, run_guest
+from keepon_guests import build_modules, get_kernel, run_guest
 
 HERE = Path(__file__).parent
 UNITS = HERE.parents[1] / "systemd"

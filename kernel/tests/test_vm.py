@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from keepon.errors import EnvironmentProblemError
-from keepon.vm import (
+from keepon_guests import (
     Kernel,
     ModuleBuildError,
     build_modules,

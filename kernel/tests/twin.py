@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from keepon.targets.vm import programs
-from keepon.vm import GuestResult, build_modules, get_kernel, run_guest
+from keepon_guests import GuestResult, build_modules, get_kernel, run_guest
 from test_nics_genet import ADDRESS
 from test_nics_genet import emulator as pi_emulator
 from test_nics_paced import FIRMWARE, PLACES, emulator

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from keepon.vm import GuestResult
+from keepon_guests import GuestResult
 
 STREAM = "88b5"
 FRAMES = 300

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from keepon.model import examples, loading
-from keepon.vm.paths import checkout_root
+from keepon_host.checkout import checkout_root
 
 
 def keepon(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:

@@ -17,7 +17,7 @@ from keepon.cli import export_command
 from keepon.cli.manual import commands, completion, pages, programs
 from keepon.cli.manual.roff import Page, inline
 from keepon.model import schemafiles
-from keepon.vm.paths import checkout_root
+from keepon_host.checkout import checkout_root
 
 ROOT = checkout_root()
 TOOLS = ROOT / "out/build/python/tools"

@@ -14,7 +14,7 @@ from pathlib import Path
 import keepon
 import keepon_host
 import pytest
-from keepon.vm.paths import checkout_root
+from keepon_host.checkout import checkout_root
 
 ROOT = checkout_root()
 PLACE = ROOT / "kernel/include/keepon_version.h"

@@ -19,9 +19,9 @@ from keepon.machines.planned import slot_list
 from keepon.measure import results
 from keepon.model import loading, outcomes
 from keepon.model.scenario import Scenario
-from keepon.targets.vm import check_supported, observations
+from keepon.targets.vm import observations
 from keepon.targets.vm.observations import load_result
-from keepon.targets.vm.target import _check_clock, check_plan
+from keepon.targets.vm.target import _check_clock, check_plan, check_supported
 
 ROOT = Path(__file__).resolve().parents[2]
 VERDICTS = ["on_time", "moved", "best_effort", "sent_stale", "late", "invalid"]

@@ -4,16 +4,13 @@
 from __future__ import annotations
 
 import subprocess
-from pathlib import Path
+
+from keepon_host.checkout import checkout
 
 
 def commit() -> str | None:
     """Commit of the checkout this package runs from; None outside one."""
-    here = Path(__file__).resolve().parent
-    root = next(
-        (folder for folder in here.parents if (folder / "core/include/keepon/pacer.h").is_file()),
-        None,
-    )
+    root = checkout()
     if root is None:
         return None
     try:

@@ -12,7 +12,7 @@ from keepon_host.interrupts import interrupts_wait
 
 from keepon import __version__
 from keepon.cli import planning
-from keepon.errors import ConfigError, one_line
+from keepon.errors import ConfigError, EnvironmentProblemError, one_line
 from keepon.measure import capture, sightings
 from keepon.model import documents
 from keepon.model.plan import Plan
@@ -75,7 +75,13 @@ def target_named(name: str, kernel: str | None, on_host: HostOptions = HostOptio
         return ThisHost(
             parse_map(list(on_host.maps)), on_host.clock_limit_ns, wait_s, on_host.keep_clocks
         )
-    from keepon.targets.vm.target import VirtualMachine
+    try:
+        from keepon.targets.vm.target import VirtualMachine
+    except ModuleNotFoundError as error:
+        raise EnvironmentProblemError(
+            f"option --target = vm: {error.name} is not installed; run it from a checkout set up"
+            " with scripts/setup kernel"
+        ) from error
 
     if kernel is None:
         kernel = FAMILIES[0]

@@ -10,8 +10,8 @@ import shutil
 import sys
 from collections.abc import Iterator
 
+from keepon_host.checkout import checkout
 from keepon_host.doctor.checks import NOTE, OK, PROBLEM, Answer, Check
-from keepon_host.doctor.modules import checkout
 from keepon_host.errors import shell_word
 
 ABOUT = "installation"

@@ -6,10 +6,10 @@ them?
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import Final
 
 from keepon_host import kernels
+from keepon_host.checkout import checkout
 from keepon_host.doctor import schedulers
 from keepon_host.doctor.checks import NOTE, OK, PROBLEM, UNKNOWN, Answer, Named
 from keepon_host.doctor.tree import Tree, unpacked
@@ -86,14 +86,6 @@ def installed(tree: Tree, name: str, release: str) -> str | None:
         if path.rpartition("/")[2].partition(".ko")[0].replace("-", "_") == name:
             return path.removeprefix("/") if path.startswith("/") else f"{folder}/{path}"
     return ""
-
-
-def checkout() -> Path | None:
-    """Top folder of the checkout that this program runs from."""
-    for folder in Path(__file__).resolve().parents:
-        if (folder / "kernel" / "keepon").is_dir() and (folder / "Makefile").is_file():
-            return folder
-    return None
 
 
 def build_command(tree: Tree, name: str) -> str:

@@ -8,6 +8,7 @@ import shutil
 from dataclasses import dataclass, field
 from typing import Final
 
+from keepon_host.checkout import checkout_root
 from keepon_host.testbed.job import BASE, MAC, OUT, Job, ProgramJob, StationJob
 from keepon_host.testbed.session import LEAD_S
 
@@ -24,7 +25,6 @@ from keepon.machines.traffic import LOAD_SERVER, delays_of, listen_words, load_w
 from keepon.measure.due import allowed_ns
 from keepon.model.plan import Plan
 from keepon.model.scenario import Scenario
-from keepon.vm.paths import checkout_root
 
 DRAIN_S = 0.1
 CLOCK_LIMIT_NS_MIN = 1_000

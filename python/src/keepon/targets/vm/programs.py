@@ -5,10 +5,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from keepon_guests.machines import PC, Machine
+from keepon_guests.paths import find_program, only_one, run_host
+from keepon_host.checkout import checkout_root
+
 from keepon import __version__
 from keepon.errors import EnvironmentProblemError
-from keepon.vm.machines import PC, Machine
-from keepon.vm.paths import checkout_root, find_program, only_one, run_host
 
 NAMES = ("keepon-talk", "keepon-listen")
 # As tools/CMakeLists.txt has it

@@ -12,6 +12,10 @@ from pathlib import Path
 from typing import Final, cast
 
 import numpy as np
+from keepon_guests import GuestResult, build_modules, get_kernel, run_guest
+from keepon_guests.images import Kernel
+from keepon_guests.run import START_UTC
+from keepon_host.checkout import checkout_root
 
 from keepon.errors import ConfigError
 from keepon.machines.network import guest_script
@@ -41,10 +45,6 @@ from keepon.targets.runs import Outcome, Progress, Run, result_document
 from keepon.targets.sim.build import simulator
 from keepon.targets.vm import besteffort, observations, programs
 from keepon.targets.vm.observations import StreamFrames, WireRecord
-from keepon.vm import GuestResult, build_modules, get_kernel, run_guest
-from keepon.vm.images import Kernel
-from keepon.vm.paths import checkout_root
-from keepon.vm.run import START_UTC
 
 NAME: Final = "vm"
 KEEPON_COUNTERS = ("underruns", "suspected_underruns", "slots_completed")

@@ -10,9 +10,10 @@ import re
 import shutil
 from pathlib import Path
 
-from keepon.errors import ConfigError
-from keepon.vm import packages
-from keepon.vm.paths import cache_folder, find_program, only_one, run_host
+from keepon_host.errors import ConfigError
+
+from keepon_guests import packages
+from keepon_guests.paths import cache_folder, find_program, only_one, run_host
 
 PACKAGES = (
     "busybox-static", "dash", "ethtool", "iperf3", "iproute2", "linuxptp", "python3-minimal",

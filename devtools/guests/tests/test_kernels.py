@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 from keepon.errors import ConfigError, EnvironmentProblemError
-from keepon.vm import __main__ as command
-from keepon.vm import images, modules, newc, paths, source
-from keepon.vm.images import Kernel, Module
-from keepon.vm.paths import checkout_root
+
+from keepon_guests import __main__ as command
+from keepon_guests import images, modules, newc, paths, source
+from keepon_guests.images import Kernel, Module
+from keepon_guests.paths import checkout_root
 
 OFFERED = [
     f"linux-{kind}-{version}"

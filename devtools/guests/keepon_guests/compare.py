@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from keepon.vm.run import GuestFailedError, GuestResult
+from keepon_guests.run import GuestFailedError, GuestResult
 
 
 def twice(run: Callable[[], GuestResult]) -> tuple[GuestResult, GuestResult]:

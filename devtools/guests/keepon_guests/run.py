@@ -18,13 +18,14 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from keepon.errors import ConfigError, EnvironmentProblemError, KeeponError, TraceError
-from keepon.vm import console, hostcpu, initramfs, machines, newc, snapshot, source
-from keepon.vm.images import Kernel
-from keepon.vm.machines import Machine
-from keepon.vm.paths import cache_folder, find_program
-from keepon.vm.qmp import Channel
-from keepon.vm.tap import TapReport, parse_tap
+from keepon_host.errors import ConfigError, EnvironmentProblemError, KeeponError, TraceError
+
+from keepon_guests import console, hostcpu, initramfs, machines, newc, snapshot, source
+from keepon_guests.images import Kernel
+from keepon_guests.machines import Machine
+from keepon_guests.paths import cache_folder, find_program
+from keepon_guests.qmp import Channel
+from keepon_guests.tap import TapReport, parse_tap
 
 MODES = ("icount", "smp")
 ICOUNT_SHIFT_MAX = 10

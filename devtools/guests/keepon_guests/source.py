@@ -19,9 +19,11 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from keepon.errors import EnvironmentProblemError
-from keepon.vm import packages
-from keepon.vm.paths import cache_folder, checkout_root, find_program, only_one, run_host
+from keepon_host.checkout import checkout_root
+from keepon_host.errors import EnvironmentProblemError
+
+from keepon_guests import packages
+from keepon_guests.paths import cache_folder, find_program, only_one, run_host
 
 FLAVOURS = ("debug", "kcsan")
 # What building a kernel needs beyond building modules.

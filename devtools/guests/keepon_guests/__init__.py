@@ -5,11 +5,11 @@ docs/vm.md.
 
 from __future__ import annotations
 
-from keepon.vm.compare import agreed, differences, twice
-from keepon.vm.images import FAMILIES, Kernel, get_kernel, later_families, offered_families
-from keepon.vm.modules import ModuleBuildError, build_modules
-from keepon.vm.run import GuestFailedError, GuestResult, run_guest
-from keepon.vm.tap import TapReport, TapResult, parse_tap
+from keepon_guests.compare import agreed, differences, twice
+from keepon_guests.images import FAMILIES, Kernel, get_kernel, later_families, offered_families
+from keepon_guests.modules import ModuleBuildError, build_modules
+from keepon_guests.run import GuestFailedError, GuestResult, run_guest
+from keepon_guests.tap import TapReport, TapResult, parse_tap
 
 __all__ = [
     "FAMILIES",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`python -m keepon.vm`: run a script in a guest and show what it printed; see docs/vm.md."""
+"""`python -m keepon_guests`: run a script in a guest and show what it printed; see docs/vm.md."""
 
 from __future__ import annotations
 
@@ -7,20 +7,21 @@ import argparse
 import sys
 from pathlib import Path
 
-from keepon.errors import (
+from keepon_host.errors import (
     EXIT_INPUT,
     EXIT_INTERRUPTED,
     ConfigError,
     EnvironmentProblemError,
     KeeponError,
 )
-from keepon.vm import machines
-from keepon.vm.compare import differences, twice
-from keepon.vm.console import tail
-from keepon.vm.images import FAMILIES, FLAVOURS, TESTED_FAMILIES, get_kernel, offered_families
-from keepon.vm.initramfs import base_archive
-from keepon.vm.modules import build_modules
-from keepon.vm.run import MODES, GuestResult, run_guest
+
+from keepon_guests import machines
+from keepon_guests.compare import differences, twice
+from keepon_guests.console import tail
+from keepon_guests.images import FAMILIES, FLAVOURS, TESTED_FAMILIES, get_kernel, offered_families
+from keepon_guests.initramfs import base_archive
+from keepon_guests.modules import build_modules
+from keepon_guests.run import MODES, GuestResult, run_guest
 
 EXIT_FAILED = 1
 # What tests boot: flavour, and how many of the families apt offers, the oldest first. Without a
@@ -30,7 +31,7 @@ BOOTED = PREPARED | {"debug": 1, "kcsan": 1}
 
 
 def parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m keepon.vm", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m keepon_guests", description=__doc__)
     parser.add_argument(
         "--kernel", default="6.1", choices=FAMILIES, help="kernel family (default %(default)s)"
     )

@@ -9,8 +9,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from keepon.errors import TraceError
-from keepon.vm import races
+from keepon_host.errors import TraceError
+
+from keepon_guests import races
 
 STAMP = re.compile(r"^(?:<\d+>)?\[\s*(\d+\.\d+)\](?:\[[^]]*\])? ?")
 REPORT = re.compile(r"keepon-vm: exit=(\d+) late=(yes|no) tainted=(\d+)")

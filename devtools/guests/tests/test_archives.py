@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from keepon.errors import ConfigError, TraceError
-from keepon.vm import initramfs, newc
-from keepon.vm.images import Kernel
+
+from keepon_guests import initramfs, newc
+from keepon_guests.images import Kernel
 
 NAMES = st.text(alphabet="abcXYZ019._-", min_size=1, max_size=12).filter(
     lambda name: name not in (".", "..")

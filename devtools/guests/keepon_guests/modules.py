@@ -21,10 +21,12 @@ from collections.abc import Container, Sequence
 from pathlib import Path
 from typing import Any
 
-from keepon.errors import ConfigError, KeeponError
-from keepon.vm.images import Kernel
-from keepon.vm.paths import checkout_root, find_program, only_one
-from keepon.vm.source import FLAVOURS as BUILT_HERE
+from keepon_host.checkout import checkout_root
+from keepon_host.errors import ConfigError, KeeponError
+
+from keepon_guests.images import Kernel
+from keepon_guests.paths import find_program, only_one
+from keepon_guests.source import FLAVOURS as BUILT_HERE
 
 SHARED = (
     "core/include",

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from keepon.errors import TraceError
+from keepon_host.errors import TraceError
 
 MAGIC = b"070701"
 HEADER_BYTES = 110

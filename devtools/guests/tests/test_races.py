@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import pytest
-from keepon.vm.console import find_trouble
+
+from keepon_guests.console import find_trouble
 
 FENCE = "=" * 66
 LOG = """[   27.1] {fence}

@@ -19,9 +19,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from keepon.errors import ConfigError
-from keepon.vm import foreign, images, newc
-from keepon.vm.paths import cache_folder, find_program, only_one, run_host
+from keepon_host.errors import ConfigError
+
+from keepon_guests import foreign, images, newc
+from keepon_guests.paths import cache_folder, find_program, only_one, run_host
 
 GUEST_FILES = Path(__file__).parent / "guest"
 # Real programs; each wins over a busybox applet of its name.

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from keepon.errors import TraceError
+from keepon_host.errors import TraceError
 
 PLAN = re.compile(r"1\.\.(\d+)\s*$")
 RESULT = re.compile(r"(not )?ok\b(?: +(\d+))?(?: +-)? *(.*)$")

@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 from keepon.errors import ConfigError, TraceError
-from keepon.vm import newc
-from keepon.vm.compare import differences
-from keepon.vm.console import find_report, find_trouble, taint_problems
-from keepon.vm.images import Kernel
-from keepon.vm.run import GuestFailedError, GuestResult, collect, run_guest
+
+from keepon_guests import newc
+from keepon_guests.compare import differences
+from keepon_guests.console import find_report, find_trouble, taint_problems
+from keepon_guests.images import Kernel
+from keepon_guests.run import GuestFailedError, GuestResult, collect, run_guest
 
 SOUND = """[    0.000000] Linux version 6.1.0-56-cloud-amd64 (debian-kernel) #1 SMP PREEMPT_DYNAMIC
 [    0.000000] rcu: Preemptible hierarchical RCU implementation.

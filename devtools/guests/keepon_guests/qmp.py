@@ -11,7 +11,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any
 
-from keepon.errors import EnvironmentProblemError
+from keepon_host.errors import EnvironmentProblemError
 
 
 class Channel:

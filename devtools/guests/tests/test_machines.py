@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 from keepon.errors import ConfigError
-from keepon.vm import foreign, images, machines, modules, newc, run
-from keepon.vm.images import Kernel
+
+from keepon_guests import foreign, images, machines, modules, newc, run
+from keepon_guests.images import Kernel
 
 OFFERED = [
     f"linux-{kind}-{version}"

@@ -22,9 +22,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from keepon.errors import ConfigError, EnvironmentProblemError
-from keepon.vm import buildtools, machines, newc, packages, source
-from keepon.vm.paths import cache_folder, find_program, only_one, run_host
+from keepon_host.errors import ConfigError, EnvironmentProblemError
+
+from keepon_guests import buildtools, machines, newc, packages, source
+from keepon_guests.paths import cache_folder, find_program, only_one, run_host
 
 LOCAL_FAMILIES = ("6.1", "6.12")
 FAMILIES = (*LOCAL_FAMILIES, packages.NEWEST)

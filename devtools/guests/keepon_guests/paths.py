@@ -12,26 +12,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from keepon.errors import EnvironmentProblemError
+from keepon_host.checkout import checkout_root
+from keepon_host.errors import EnvironmentProblemError
 
 SYSTEM_FOLDERS = ("/usr/sbin", "/sbin", "/usr/bin", "/bin")
-
-
-def checkout_root() -> Path:
-    """Folder of the checkout this package was installed from (editable): the kernel side needs its
-    sources.
-
-    Raises EnvironmentProblemError when the package was installed without its checkout.
-    """
-    for folder in Path(__file__).resolve().parents:
-        if (folder / "core" / "include" / "keepon").is_dir() and (
-            folder / "pyproject.toml"
-        ).is_file():
-            return folder
-    raise EnvironmentProblemError(
-        f"{Path(__file__).parent} is in no checkout of Keepon, whose sources are needed here: run"
-        " `make run`"
-    )
 
 
 def cache_folder() -> Path:

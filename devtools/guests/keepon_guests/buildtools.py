@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from keepon.errors import EnvironmentProblemError
-from keepon.vm import packages
+from keepon_host.errors import EnvironmentProblemError
+
+from keepon_guests import packages
 
 TRIPLET = "x86_64-linux-gnu"
 # In the headers' .kernelvariables: the archive's compiler.

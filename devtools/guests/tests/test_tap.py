@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 from keepon.errors import TraceError
-from keepon.vm.initramfs import GUEST_FILES
-from keepon.vm.tap import parse_tap
+
+from keepon_guests.initramfs import GUEST_FILES
+from keepon_guests.tap import parse_tap
 
 
 def test_results_comments_and_foreign_lines() -> None:

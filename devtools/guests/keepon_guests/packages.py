@@ -15,8 +15,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from keepon.errors import EnvironmentProblemError
-from keepon.vm.paths import cache_folder, find_program, only_one, run_host
+from keepon_host.errors import EnvironmentProblemError
+
+from keepon_guests.paths import cache_folder, find_program, only_one, run_host
 
 NEWEST = "newest"
 # By the label of the archive that has them.

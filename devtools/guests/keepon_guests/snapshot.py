@@ -21,10 +21,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from keepon.errors import EnvironmentProblemError
-from keepon.vm import hostcpu
-from keepon.vm.paths import cache_folder, only_one
-from keepon.vm.qmp import Channel
+from keepon_host.errors import EnvironmentProblemError
+
+from keepon_guests import hostcpu
+from keepon_guests.paths import cache_folder, only_one
+from keepon_guests.qmp import Channel
 
 # Read by guest/init, which then stops the machine once.
 PAUSE_PARAMETER = "VM_PAUSE=1"
