@@ -43,15 +43,21 @@ in_slots() {
 	esac
 }
 
+# What programs use: the links, which receive all; with SHARED=yes the cards, which stay the machine's.
+near=rt0 far=rt1 receive="receive all"
+[ "$SHARED" = yes ] && near=sim0 far=sim1 receive="receive card"
+
 upper() {
-	in_slots ip link add link sim0 name rt0 type keepon receive all "$@" || return 1
-	ip addr add 10.0.0.1/24 dev rt0
+	# shellcheck disable=SC2086 # words
+	in_slots ip link add link sim0 name rt0 type keepon $receive "$@" || return 1
+	ip addr add 10.0.0.1/24 dev $near
 	ip link set rt0 up
 }
 
 far_upper() {
-	in_slots ip -n b link add link sim1 name rt1 type keepon receive all "$@" || return 1
-	ip -n b addr add 10.0.0.2/24 dev rt1
+	# shellcheck disable=SC2086 # words
+	in_slots ip -n b link add link sim1 name rt1 type keepon $receive "$@" || return 1
+	ip -n b addr add 10.0.0.2/24 dev $far
 	ip -n b link set rt1 up
 }
 

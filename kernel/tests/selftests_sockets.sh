@@ -1,35 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# The kernel's net/so_txtime.sh with keepon links for its veth pair; then net/txtimestamp over a keepon link, in the ways of txtimestamp.sh, which itself is about lo and ifb.
+# The kernel's net/txtimestamp over a keepon link, or a card that has one, in the ways of txtimestamp.sh, which itself is about lo
+# and ifb; then its net/so_txtime.sh with these for its veth pair.
 . /lib/keepon/test.sh
 . /lib/keepon/common.sh
 wire 1000000000
 cd /lib/selftests/net || exit 1
-ip -n b link set sim1 netns 1
-
-so_txtime() {
-	LINK_OPTIONS=$* PATH=/lib/keepon/selftests:$PATH bash ./so_txtime.sh >/tmp/said 2>&1
-	_code=$?
-	# its namespaces are gone, and NICs come back when the kernel has time
-	wait_until 5 ip link show sim0
-	wait_until 5 ip link show sim1
-	return $_code
-}
-so_txtime txtime tai
-is $? 0 "so_txtime.sh"
-is "$(tail -n 1 /tmp/said)" "OK. All tests passed" "so_txtime.sh: to its end"
-is "$(grep -c 'payload:.* delay:' /tmp/said)" 12 "so_txtime.sh: frames that came"
-is "$(grep -c 'dropped: invalid txtime' /tmp/said)" 2 "so_txtime.sh: txtimes that are over, told by etf"
-diag "$(cat /tmp/said)"
-
-ip netns del b
-ip netns add b
-ip link set sim1 netns b
-ip link set sim0 up
-ip -n b link set sim1 up
 upper
 far_upper
-ip addr add fd::1/64 dev rt0 nodad
-ip -n b addr add fd::2/64 dev rt1 nodad
+ip addr add fd::1/64 dev $near nodad
+ip -n b addr add fd::2/64 dev $far nodad
 wait_until 2 is_running rt0
 wait_until 2 in_b is_running rt1
 ping -q -c 2 10.0.0.2 >/dev/null
@@ -47,4 +26,16 @@ for kind in "" -u -r -R -P; do
 	done
 done
 is "$(identity rt0)" 0 "every frame is accounted for"
+
+kill $!
+ip link del rt0
+ip -n b link del rt1
+ip -n b link set sim1 netns 1
+LINK_OPTIONS="txtime tai" PATH=/lib/keepon/selftests:$PATH bash ./so_txtime.sh >/tmp/said 2>&1
+is $? 0 "so_txtime.sh"
+is "$(tail -n 1 /tmp/said)" "OK. All tests passed" "so_txtime.sh: to its end"
+is "$(grep -c 'payload:.* delay:' /tmp/said)" 12 "so_txtime.sh: frames that came"
+# etf says of both that they are invalid; on a card the link takes them before etf, and says of one that it missed its txtime
+is "$(grep -c 'dropped: \(invalid\|missed\) txtime' /tmp/said)" 2 "so_txtime.sh: txtimes that are over are reported"
+diag "$(cat /tmp/said)"
 done_testing

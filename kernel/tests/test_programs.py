@@ -27,8 +27,12 @@ SCRIPTS = {"keepon_programs.sh": 1, "keepon_isochron.sh": 0}
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("script", SCRIPTS)
-def test_programs_that_know_nothing_of_keepon(script: str, family: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("script", "shared"), [*((script, "") for script in SCRIPTS), ("keepon_isochron.sh", "yes")]
+)
+def test_programs_that_know_nothing_of_keepon(
+    script: str, shared: str, family: str, tmp_path: Path
+) -> None:
     kernel = get_kernel(family)
     files = {
         "/lib/keepon/common.sh": HERE / "keepon_common.sh",
@@ -40,7 +44,7 @@ def test_programs_that_know_nothing_of_keepon(script: str, family: str, tmp_path
         kernel, HERE / script, files,
         modules=build_modules(kernel, [KERNEL / "native", KERNEL / "hwsim", KERNEL / "keepon"]),
         tools=["iperf3", "tcpdump", "jq", "isochron"],
-        environment={"STAMPED": "500" if family == "6.1" else "0"},
+        environment={"STAMPED": "500" if family == "6.1" else "0", "SHARED": shared},
         icount_shift=SCRIPTS[script], timeout_s=1200,
     ).check()  # fmt: skip
     print(f"{result.wall_seconds:.0f} s\n{result.stdout}")

@@ -22,7 +22,9 @@ WHOLE = ("bridge_vlan_unaware", "tc_vlan_modify", "skbedit_priority")
 SOAK = pytest.mark.soak
 
 
-def boot(script: str, family: str, folder: Path, names: tuple[str, ...] = ()) -> None:
+def boot(
+    script: str, family: str, folder: Path, names: tuple[str, ...] = (), shared: str = ""
+) -> None:
     kernel = get_kernel(family)
     modules = build_modules(kernel, [KERNEL / "native", KERNEL / "hwsim", KERNEL / "keepon"])
     files = {
@@ -32,7 +34,7 @@ def boot(script: str, family: str, folder: Path, names: tuple[str, ...] = ()) ->
     }
     result = run_guest(
         kernel, HERE / script, files, modules=modules, tools=list(selftests.TOOLS),
-        environment={"NAMES": " ".join(names)}, timeout_s=1800, virtual_limit_s=3000,
+        environment={"NAMES": " ".join(names), "SHARED": shared}, timeout_s=1800, virtual_limit_s=3000,
     ).check()  # fmt: skip
     print(f"{script} {' '.join(names)}: {result.wall_seconds:.0f} s\n{result.stdout}")
     assert result.tap.problems() == []
@@ -50,6 +52,11 @@ FAMILIES = [
 )
 def test_of_clocks_sockets_and_gates(script: str, family: str, tmp_path: Path) -> None:
     boot(script, family, tmp_path)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_of_sockets_on_a_card_with_a_link(family: str, tmp_path: Path) -> None:
+    boot("selftests_sockets.sh", family, tmp_path, shared="yes")
 
 
 @pytest.mark.parametrize("family", FAMILIES)
