@@ -34,7 +34,8 @@ def boot(
     }
     result = run_guest(
         kernel, HERE / script, files, modules=modules, tools=list(selftests.TOOLS),
-        environment={"NAMES": " ".join(names), "SHARED": shared}, timeout_s=1800, virtual_limit_s=3000,
+        environment={"NAMES": " ".join(names), "SHARED": shared},
+        timeout_s=1800, virtual_limit_s=3000,
     ).check()  # fmt: skip
     print(f"{script} {' '.join(names)}: {result.wall_seconds:.0f} s\n{result.stdout}")
     assert result.tap.problems() == []
