@@ -148,7 +148,7 @@ def _text(document: dict[str, Any]) -> str:
 def _tell(route: Route, what: str) -> None:
     """What the kernel warns of in what it has done, beside the text that is returned."""
     if route.warning:
-        alone.say(f"keepon link: {what}: {route.warning.rstrip('.')}")
+        alone.say(f"keepon: {what}: {route.warning.rstrip('.')}")
 
 
 def _result(route: Route, tables: Tables, name: str, as_json: bool) -> str:
