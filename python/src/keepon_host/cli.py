@@ -35,16 +35,26 @@ Plans = Callable[[Chosen], tuple[Any, str, str]]
 """Of a plan, or of a file in /etc/keepon: the steps, which driver, and the unit's name."""
 
 
+class Help(argparse.RawDescriptionHelpFormatter):
+    """Begins as the help of other commands does."""
+
+    def add_usage(self, usage: Any, actions: Any, groups: Any, prefix: Any = None) -> None:
+        super().add_usage(usage, actions, groups, prefix or "Usage: ")
+
+
 class Parser(argparse.ArgumentParser):
     """One that says in a sentence what is wrong."""
 
     def __init__(self, verb: str, about: str, epilog: str | None = None) -> None:
         super().__init__(
             prog=f"keepon {verb}", description=about, epilog=epilog, allow_abbrev=False,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
+            formatter_class=Help,
         )  # fmt: skip
 
     def error(self, message: str) -> NoReturn:
+        _, _, missing = message.partition("arguments are required: ")
+        if missing:
+            message = f"argument {missing.partition(',')[0]}: is missing"
         raise ConfigError(f"{message}; see {self.prog} --help")
 
     def flag(self, name: str, about: str) -> None:
@@ -396,7 +406,7 @@ def _list_link(words: Sequence[str]) -> int:
     """What `keepon link` can do."""
     if words and words[0] != "--help":
         raise ConfigError(f'no such command "{one_line(words[0])}"; see keepon link --help')
-    print("usage: keepon link COMMAND ...\n\nLinks of kind keepon, without iproute2's plugin.\n")
+    print("Usage: keepon link COMMAND ...\n\nLinks of kind keepon, without iproute2's plugin.\n")
     for verb, (about, _) in LINK.items():
         print(f"  {verb:6} {about}")
     return EXIT_MET if words else EXIT_INPUT
