@@ -187,7 +187,7 @@ given_back() {
 	[ "$(driver)" = e1000e ] && [ "$(cat "/sys/class/net/$card/carrier")" = 1 ] && [ -z "$(worker)" ]
 }
 worker() {
-	ps -o pid,args | sed -n 's/^ *\([0-9]*\) .*[k]eepon.linux.start .*/\1/p' | grep -vx "$bind"
+	ps -o pid,args | sed -n 's/^ *\([0-9]*\) .*[k]eepon_host .*/\1/p' | grep -vx "$bind"
 }
 twice() {
 	kill -TERM $bind
@@ -206,7 +206,7 @@ second() {
 }
 ending "terminated" twice
 is $code 130 "terminated: exit code"
-like "$(cat /run/said)" "^keepon: interrupted; everything is as it was$" "terminated: sentence"
+like "$(cat /run/said)" "^keepon: interrupted; the card is as it was$" "terminated: sentence"
 ending "killed" killed
 is $code 137 "killed: exit code"
 ending "its worker killed" worker_killed

@@ -63,7 +63,7 @@ state() {
 		ethtool $what eth0 2>&1
 	done
 	cat /sys/class/net/eth0/queues/tx-*/byte_queue_limits/limit_min 2>/dev/null
-	ps -o args | grep -E '^(ptp4l|phc2sys) |[k]eepon.linux.start'
+	ps -o args | grep -E '^(ptp4l|phc2sys) |[k]eepon_host'
 	ls -A /run/keepon 2>/dev/null | grep -v 'lock$'
 }
 
@@ -109,11 +109,11 @@ said() {
 }
 
 worker() {
-	ps -o pid,args | sed -n 's/^ *\([0-9]*\) .*[k]eepon.linux.start start .*/\1/p' | grep -vx "$job"
+	ps -o pid,args | sed -n 's/^ *\([0-9]*\) .*[k]eepon_host start .*/\1/p' | grep -vx "$job"
 }
 
 idle() {
-	[ -z "$(ps -o args | grep '[k]eepon.linux.start')" ]
+	[ -z "$(ps -o args | grep '[k]eepon_host')" ]
 }
 
 hooked() {
