@@ -25,9 +25,10 @@ from keepon.measure.due import Schedule, on_schedule
 from keepon.model import documents, loading, outcomes
 from keepon.model.loading import parse
 from keepon.model.scenario import Scenario
-from keepon.report import compared, delayplots, tables, verdict
+from keepon.report import compared, delayplots, verdict
 from keepon.report import page as report
 from keepon.targets.sim.runner import run_all
+from keepon_papers.report import case_page
 
 NAMES = ["on_time", "moved", "best_effort", "sent_stale", "late", "occupied"]
 LATE_SUBMIT = (
@@ -375,9 +376,9 @@ def test_the_case_study_counts_frames_that_were_never_handed_over_as_missing() -
     slots = {"in_wrong_slot": 0, "slip_count": 0, "drift_ppm": 0.0}
     entry = {"due": 10, "submitted": 4, "sent": 4, "delivered": 4, "slots": slots}
     parts = {"free_running": {"status": "feasible", "streams": {"F2": entry}}}
-    assert tables.reproduction_lines({"parts": parts})[0].endswith(" 6 missing")
+    assert case_page.reproduction_lines({"parts": parts})[0].endswith(" 6 missing")
     del entry["due"]
-    assert tables.reproduction_lines({"parts": parts})[0].endswith(" 0 missing"), (
+    assert case_page.reproduction_lines({"parts": parts})[0].endswith(" 0 missing"), (
         "of a file of an earlier version"
     )
 
@@ -388,7 +389,7 @@ def test_a_cascade_after_which_f2_never_came_is_told() -> None:
         "onset_frame_max": 9, "f2_shift_ns_median": None,
     }  # fmt: skip
     part = {"etf_delta_ns": 50_000, "host_tail_scale": 1.0, "summary": summary, "seeds": []}
-    (line,) = tables.reproduction_lines({"parts": {"cascade": part}})
+    (line,) = case_page.reproduction_lines({"parts": {"cascade": part}})
     assert line.endswith("median 9 (9 to 9), no frame of F2 came after it")
 
 
