@@ -33,7 +33,7 @@ void keepon_dev_refit(struct keepon *keepon, unsigned int old_default_mtu)
 	struct net_device *dev = keepon->dev;
 	unsigned int mtu = keepon_dev_limits(keepon);
 
-	/* An MTU somebody chose stays if it can. */
+	/* An MTU that was set by hand stays if it can. */
 	if (dev->mtu == old_default_mtu || dev->mtu > dev->max_mtu)
 		dev_set_mtu(dev, mtu);
 }

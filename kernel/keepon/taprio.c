@@ -111,8 +111,8 @@ static void end(struct keepon *keepon)
 		usleep_range(500, 1000);
 	}
 	/*
-	 * Whoever stops and starts the wire gives it the schedule anew: the way out where the pacer
-	 * stands still or there is no memory for another table.
+	 * A new start of the wire gives it the schedule, too: the way out where the pacer stands
+	 * still or there is no memory for another table.
 	 */
 	if (error && had_any)
 		keepon_engine_anew(keepon);

@@ -21,6 +21,7 @@ NO_JOB = "is no job of keepon run --target host ("
     ("words", "sentence"),
     [
         ("start", "keepon: argument NIC: is missing; name the card, such as eth0"),
+        ("start lo --steps empty", "keepon: argument NIC: has no use with option --steps; leave"),
         ("start --steps none", "keepon: none: cannot be read (No such file or directory)"),
         ("start --steps .", "keepon: .: cannot be read (Is a directory); check the name"),
         ("start --steps empty", f"keepon: empty: {NO_STEPS}"),

@@ -180,7 +180,7 @@ def _check_start(parser: Parser, chosen: Chosen) -> None:
     for option, name in (("argument NIC", chosen.nic), ("option --link", chosen.link)):
         if name is not None:
             check_name(option, name)
-    always = ("argument NIC", "option --driver", "option --rollback", "option --dry-run")
+    always = ("option --driver", "option --rollback", "option --dry-run")
     if chosen.steps is not None:
         _check_only(parser, chosen, "option --steps", always)
         return
@@ -188,8 +188,9 @@ def _check_start(parser: Parser, chosen: Chosen) -> None:
         if getattr(chosen, option) is not None:
             raise ConfigError(f"option --{option}: is for --plan; add that, or leave it out")
     if chosen.plan is not None:
-        planned = ("option --station", "option --scenario", "option --link", "option --json")
-        _check_only(parser, chosen, "option --plan", (*always, *planned))
+        planned = ("station", "scenario", "link", "json")
+        allowed = ("argument NIC", *always, *(f"option --{each}" for each in planned))
+        _check_only(parser, chosen, "option --plan", allowed)
     for option, value, words in (
         ("--driver", chosen.driver, driver.CHOICES), ("--ptp", chosen.ptp, ROLES),
     ):  # fmt: skip
@@ -344,8 +345,10 @@ def _link_verb(verb: str) -> Verb:
             help="Options and their values.",
         )  # fmt: skip
     if verb == "fit":
-        parser.add_argument("--rate", metavar="RATE", default="1G", help="Of the link, as 100M.")
-        parser.add_argument("--slot-bytes", metavar="BYTES", type=int, help="No other slots.")
+        parser.add_argument(
+            "--rate", metavar="RATE", default="1G", help="Of the link, as 100M (1G)."
+        )
+        parser.add_argument("--slot-bytes", metavar="BYTES", type=int, help="Of slots, no others.")
     if verb == "watch":
         parser.add_argument(
             "--interval", metavar="SECONDS", type=float, default=1.0, help="Between readings (1)."

@@ -61,9 +61,15 @@ def write(path: Path, document: Mapping[str, object]) -> None:
         with tempfile.NamedTemporaryFile(
             "w", encoding="utf-8", dir=place.parent, prefix=f".{place.name}.", delete=False
         ) as draft:
-            draft.write(text)
-        Path(draft.name).chmod(0o644)
-        Path(draft.name).replace(place)
+            new = Path(draft.name)
+            try:
+                draft.write(text)
+                draft.flush()
+                new.chmod(0o644)
+                new.replace(place)
+            except BaseException:
+                new.unlink(missing_ok=True)
+                raise
     except OSError as error:
         raise _unwritable(path, error) from error
 
