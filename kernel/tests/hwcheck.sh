@@ -14,7 +14,7 @@ checked() {
 	_name=$1 _code=$2 _pattern=$3 _options=$4
 	shift 4
 	echo "nic sim0 seed=1 ppb=20000 $_options" > $control
-	echo "nic sim1 mode=ordinary seed=2 ppb=-30000 $far" > $control
+	echo "nic sim1 mode=ordinary seed=2 ppb=-30000 $far_options" > $control
 	echo "link sim0 sim1 propagation_ns=50" > $control
 	ip link set sim0 up
 	ip link set sim1 up
@@ -44,7 +44,7 @@ checked deeper_done 1 "not safe to use: prefetch: said 4 slots, measured (1[56]|
 	"prefetch=16 claim_prefetch=4 index=done" --peer sim1
 checked deeper_fetch 1 "not safe to use: index to wire: said" \
 	"prefetch=32 claim_prefetch=4 index=fetch" --peer sim1
-far=rate_bps=100000000
+far_options=rate_bps=100000000
 checked generic 0 "sim0: safe to use" "mode=ordinary rate_bps=100000000" --peer sim1 \
 	--backend generic
 run "unloaded" rmmod keepon_hwcheck
