@@ -31,7 +31,7 @@ static void test_defaults_values(struct kpn_selftest *t)
 	KPN_EXPECT_EQ(t, config.trim_up_bytes, 16);
 	KPN_EXPECT_EQ(t, config.prebuffer_frames, 256);
 	KPN_EXPECT_EQ(t, config.budget_frames, 32);
-	KPN_EXPECT_EQ(t, config.horizon_ns, 0);
+	KPN_EXPECT_EQ(t, config.horizon_ns, 10000000000ull);
 	KPN_EXPECT_EQ(t, config.tolerance_ns, 8);
 	KPN_EXPECT_EQ(t, config.drift_ppb_max, 200000);
 	KPN_EXPECT_EQ(t, config.wander_ppb_per_s_max, 1000);
