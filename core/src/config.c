@@ -286,8 +286,9 @@ u32 kpn_config_validate(const struct kpn_config *config, const struct kpn_nic_ca
 		&check, "prebuffer_frames", config->prebuffer_frames, widest.prebuffer_frames,
 		"this many frames per class are too many; reduce it, or hold none back with zero");
 	check_budget(&check);
-	kpn_require(&check, "horizon_ns", config->horizon_ns, widest.horizon_ns,
-		    "no frame waits as long; choose how far ahead a txtime may be, or zero for any");
+	kpn_require(
+		&check, "horizon_ns", config->horizon_ns, widest.horizon_ns,
+		"no frame waits as long; choose how far ahead a txtime may be, or zero for any");
 	check_tolerance(&check);
 	check_drift(&check, allowed_ok);
 	kpn_require(&check, "wander_ppb_per_s_max", config->wander_ppb_per_s_max,
