@@ -25,6 +25,8 @@ static void build(struct kpn_config *config, enum base base)
 	u32 tc;
 
 	kpn_config_defaults(config, &backend, 1000000000, 1230);
+	config->trim_down_bytes = 16; /* which the vectors count with */
+	config->trim_up_bytes = 16;
 	switch (base) {
 	case LOCKED:
 		/* wide enough for every period a vector may set */

@@ -10,7 +10,7 @@
 /* clang-format off */
 #define KEEPON_OPTIONS(X) \
 	X(clock, u8, clock, CLOCK, "interpolated|counter|dual", 0, KEEPON_CLOCK_DUAL, \
-	  KEEPON_CLOCK_INTERPOLATED, "how the PHC is read; dual: with a count of the receive ring") \
+	  KEEPON_CLOCK_INTERPOLATED, "how the PHC is read; dual: by the receive ring, too") \
 	X(merge, u8, merge, MERGE, "strip|published", 0, KPN_MERGE_PUBLISHED, \
 	  KPN_MERGE_STRIP, "how clock dual puts both rings together") \
 	X(tau_ns, u32, tau_ns, TAU_NS, "NS", 0, 1000000000, \

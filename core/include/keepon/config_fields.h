@@ -18,8 +18,8 @@
 #define KPN_CONFIG_FIELDS(X) \
 	X(mode, u8, mode, MODE, "phase-locked|paper", KPN_MODE_PHASE_LOCKED, KPN_MODE_PAPER, \
 	  KPN_MODE_PHASE_LOCKED, "slots on the grid of the PHC, or free-running as published") \
-	X(slot_bytes, u32, slot_bytes, SLOT_BYTES, "BYTES", KPN_FRAME_BYTES_MIN, KPN_FRAME_BYTES_MAX, \
-	  0, "frame bytes of a slot") \
+	X(slot_bytes, u32, slot_bytes, SLOT_BYTES, "BYTES", KPN_FRAME_BYTES_MIN, \
+	  KPN_FRAME_BYTES_MAX, 0, "frame bytes of a slot") \
 	X(ring_slots, u32, ring, RING_SLOTS, "SLOTS", KPN_RING_SLOTS_MIN, KPN_RING_SLOTS_MAX, \
 	  256, "descriptors of the ring") \
 	X(batch_slots, u32, batch, BATCH_SLOTS, "SLOTS", 1, KPN_BATCH_SLOTS_MAX, \
@@ -35,13 +35,13 @@
 	  KPN_PLACEHOLDER_BAD_FCS, "what makes the first hop drop a placeholder") \
 	X(padding, u8, padding, PADDING, "deferred|on-demand|auto", KPN_PADDING_DEFERRED, \
 	  KPN_PADDING_ON_DEMAND, KPN_PADDING_DEFERRED, \
-	  "when the rest of a slot is zeroed: after its frame has left, or before the next leaves") \
+	  "when the rest of a slot is zeroed: after its frame, or before the next one") \
 	X(trim, u8, trim, TRIM, "any|reserved", KPN_TRIM_ANY, KPN_TRIM_RESERVED, \
 	  KPN_TRIM_ANY, "slots whose length follows the clock: any, or those of no class") \
 	X(trim_down_bytes, u32, trim_down, TRIM_DOWN_BYTES, "BYTES", 1, KPN_FRAME_BYTES_MAX, \
-	  16, "by how much a slot may be made shorter") \
+	  8, "by how much a slot may be made shorter") \
 	X(trim_up_bytes, u32, trim_up, TRIM_UP_BYTES, "BYTES", 1, KPN_FRAME_BYTES_MAX, \
-	  16, "by how much a slot may be made longer") \
+	  8, "by how much a slot may be made longer") \
 	X(frame_bytes_max, u32, frame_bytes, FRAME_BYTES, "BYTES", 0, KPN_FRAME_BYTES_MAX, \
 	  0, "longest frame: takes several slots in a row where it does not fit one") \
 	X(tolerance_ns, u32, tolerance_ns, TOLERANCE_NS, "NS", 0, 0xffffffff, \
