@@ -11,7 +11,7 @@ DESTDIR ?=
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run quick test test-all test-fresh test-hw test-packages soak bench-core bench-clock bench-tcp bench-costs bench-sim bench-kernel bench-cards bench-planner check format types schemas manual packages install uninstall clean distclean
+.PHONY: help run quick test test-all test-fresh test-hw test-packages soak bench-core bench-clock bench-tcp bench-costs bench-sim bench-kernel bench-cards bench-planner check format types fields schemas manual packages install uninstall clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' "$(ROOT)/Makefile"
@@ -75,6 +75,9 @@ format: ## let clang-format and ruff rewrite the sources
 types: ## write python/src/keepon/_sim.pyi from the built extension
 	@"$(SCRIPTS)/setup" run
 	@"$(ROOT)/.venv/bin/python" -m nanobind.stubgen -q -m keepon._sim -o "$(ROOT)/python/src/keepon/_sim.pyi"
+
+fields: ## write python/src/keepon_host/link/fields.py from the rows of config_fields.h and keepon_options.h
+	@python3 "$(SCRIPTS)/make_fields.py"
 
 schemas: ## write the JSON Schemas and docs/scenario.md from the types and models
 	@"$(SCRIPTS)/setup" run

@@ -248,6 +248,9 @@ static const struct vector vectors[] = {
 
 	VALID(LOCKED, SET(tolerance_ns, 0)),
 	VALID(LOCKED, SET(tolerance_ns, 10000)),
+	VALID(LOCKED, SET(horizon_ns, KPN_HORIZON_NS_MAX)),
+	REFUSED(LOCKED, "horizon_ns", KPN_HORIZON_NS_MAX + 1, 0, KPN_HORIZON_NS_MAX,
+		SET(horizon_ns, KPN_HORIZON_NS_MAX + 1)),
 	REFUSED(LOCKED, "tolerance_ns", 10001, 0, 10000, SET(tolerance_ns, 10001)),
 	/* 1250 bytes at 100 Gb/s: 100 ns; 84 at 2.5 Gb/s: 268.8 ns */
 	REFUSED(LOCKED, "tolerance_ns", 101, 0, 100, SET(rate_bps, 100000000000ull),

@@ -25,6 +25,8 @@ static void build(struct kpn_config *config, enum base base)
 	u32 tc;
 
 	kpn_config_defaults(config, &backend, 1000000000, 1230);
+	config->trim_down_bytes = 16; /* which the vectors count with */
+	config->trim_up_bytes = 16;
 	switch (base) {
 	case LOCKED:
 		/* wide enough for every period a vector may set */
@@ -89,6 +91,7 @@ static const struct field fields[] = {
 	FIELD(frame_bytes_max),
 	FIELD(prebuffer_frames),
 	FIELD(budget_frames),
+	FIELD(horizon_ns),
 	FIELD(tolerance_ns),
 	FIELD(drift_ppb_max),
 	FIELD(wander_ppb_per_s_max),
@@ -228,10 +231,10 @@ static void test_all_wrong(struct kpn_selftest *t)
 	memset(&untouched, 0x5a, sizeof(untouched));
 	count = kpn_config_validate(&config, &backend, NULL, 0);
 	/*
-	 * 32 class fields and 20 more but for trims, tolerance and poll overhead, which rest on
+	 * 32 class fields and 21 more but for trims, tolerance and poll overhead, which rest on
 	 * others
 	 */
-	KPN_EXPECT_EQ(t, count, 48);
+	KPN_EXPECT_EQ(t, count, 49);
 	for (room = 0; room <= count; room++) {
 		for (i = 0; i < PROBLEMS_MAX; i++)
 			problems[i] = untouched;

@@ -27,11 +27,11 @@ static void test_defaults_values(struct kpn_selftest *t)
 	KPN_EXPECT_EQ(t, config.allowed[0], 0xffff);
 	KPN_EXPECT_EQ(t, config.batch_slots, 8);
 	KPN_EXPECT_EQ(t, config.depth_slots, 64);
-	KPN_EXPECT_EQ(t, config.trim_down_bytes, 16);
-	KPN_EXPECT_EQ(t, config.trim_up_bytes, 16);
+	KPN_EXPECT_EQ(t, config.trim_down_bytes, 8);
+	KPN_EXPECT_EQ(t, config.trim_up_bytes, 8);
 	KPN_EXPECT_EQ(t, config.prebuffer_frames, 256);
 	KPN_EXPECT_EQ(t, config.budget_frames, 32);
-	KPN_EXPECT_EQ(t, config.horizon_ns, 0);
+	KPN_EXPECT_EQ(t, config.horizon_ns, 10000000000ull);
 	KPN_EXPECT_EQ(t, config.tolerance_ns, 8);
 	KPN_EXPECT_EQ(t, config.drift_ppb_max, 200000);
 	KPN_EXPECT_EQ(t, config.wander_ppb_per_s_max, 1000);
@@ -55,12 +55,12 @@ static void test_defaults_values(struct kpn_selftest *t)
 	KPN_EXPECT_EQ(t, config.tolerance_ns, 4); /* 3.2 ns */
 	kpn_config_defaults(&config, &caps, 2500000000ull, 64);
 	KPN_EXPECT_EQ(t, config.trim, KPN_TRIM_RESERVED);
-	KPN_EXPECT_EQ(t, config.trim_down_bytes, 16);
+	KPN_EXPECT_EQ(t, config.trim_down_bytes, 8);
 	/* a quantum of 5, and no frame longer than the slot */
 	caps.start_quantum_bytes = 5;
 	caps.frame_bytes_max = 1232;
 	kpn_config_defaults(&config, &caps, 1000000000, 1230);
-	KPN_EXPECT_EQ(t, config.trim_down_bytes, 15);
+	KPN_EXPECT_EQ(t, config.trim_down_bytes, 5);
 	KPN_EXPECT_EQ(t, config.trim_up_bytes, 0);
 	/* a coarse quantum */
 	caps.start_quantum_bytes = 32;

@@ -279,9 +279,9 @@ static void test_oversize_and_malformed(struct kpn_selftest *t)
 	 */
 	exact_nic_prepare(&nic);
 	exact_nic_start(&nic, START_NS);
-	frame = exact_frame(1, 1215, 0, -1);
+	frame = exact_frame(1, 1223, 0, -1);
 	KPN_EXPECT_EQ(t, kpn_pacer_submit(nic.pacer, &frame), KPN_VERDICT_OVERSIZE);
-	frame = exact_frame(1, 1214, 0, -1);
+	frame = exact_frame(1, 1222, 0, -1);
 	KPN_EXPECT_EQ(t, kpn_pacer_submit(nic.pacer, &frame), KPN_VERDICT_PENDING);
 }
 

@@ -570,7 +570,7 @@ static void test_limits_of_rows(struct kpn_selftest *t)
 		KPN_EXPECT_EQ(t, longest[i], 1518);
 		KPN_EXPECT_EQ(t, kpn_config_frame_slots(&rig.config, &caps, 1518), i ? 7 : 9);
 	}
-	KPN_EXPECT_EQ(t, kpn_config_frame_bytes_max(&rig.config, &caps, 1), 230 - 16);
+	KPN_EXPECT_EQ(t, kpn_config_frame_bytes_max(&rig.config, &caps, 1), 230 - 8);
 }
 
 void kpn_test_span_wire(struct kpn_selftest *t)

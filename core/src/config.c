@@ -13,10 +13,12 @@
 #include "kpn_config_polls.h"
 #include "kpn_config_span.h"
 
-enum {
-	DRIFT_PPB_MAX = 1000000,
-	WANDER_PPB_PER_S_MAX = 1000000,
-};
+/* What each field may be, whatever the others are. */
+#define LIMITS_MEMBER(field, ...) struct limits field;
+#define LIMITS(field, type, option, attribute, unit, min, max, ...) .field = { min, max },
+static const struct {
+	KPN_CONFIG_FIELDS(LIMITS_MEMBER)
+} widest = { KPN_CONFIG_FIELDS(LIMITS) };
 
 #define PPB 1000000000ull
 
@@ -40,7 +42,7 @@ static bool check_rate(struct check *check)
 static bool check_partition(struct check *check)
 {
 	const struct kpn_config *config = check->config;
-	struct limits range = { 1, KPN_PARTITION_SLOTS_MAX };
+	struct limits range = widest.partition_slots;
 	struct limits now = range;
 
 	if (check->paper && check->ring_ok)
@@ -142,7 +144,7 @@ static void check_tolerance(struct check *check)
 static void check_drift(struct check *check, bool allowed_ok)
 {
 	const struct kpn_config *config = check->config;
-	struct limits range = { 1, DRIFT_PPB_MAX };
+	struct limits range = widest.drift_ppb_max;
 	struct limits now = range;
 
 	if (check->locked && check->slot_ok && check->trims_ok && allowed_ok) {
@@ -217,7 +219,7 @@ static void check_placeholder(struct check *check)
 
 static void check_padding(struct check *check)
 {
-	struct limits range = { KPN_PADDING_DEFERRED, KPN_PADDING_ON_DEMAND };
+	struct limits range = widest.padding;
 	struct limits now = { range.min,
 			      check->caps->has_spare_buffers ? range.max : KPN_PADDING_DEFERRED };
 
@@ -281,23 +283,23 @@ u32 kpn_config_validate(const struct kpn_config *config, const struct kpn_nic_ca
 	check_trims(&check);
 	kpn_check_frames(&check);
 	kpn_require(
-		&check, "prebuffer_frames", config->prebuffer_frames,
-		(struct limits){ 0, KPN_PREBUFFER_FRAMES_MAX },
+		&check, "prebuffer_frames", config->prebuffer_frames, widest.prebuffer_frames,
 		"this many frames per class are too many; reduce it, or hold none back with zero");
 	check_budget(&check);
+	kpn_require(
+		&check, "horizon_ns", config->horizon_ns, widest.horizon_ns,
+		"no frame waits as long; choose how far ahead a txtime may be, or zero for any");
 	check_tolerance(&check);
 	check_drift(&check, allowed_ok);
 	kpn_require(&check, "wander_ppb_per_s_max", config->wander_ppb_per_s_max,
-		    (struct limits){ 0, WANDER_PPB_PER_S_MAX },
+		    widest.wander_ppb_per_s_max,
 		    "no crystals wander like this; state how fast their rates can change");
 	check_poll_overhead(&check);
-	kpn_require(&check, "mode", config->mode,
-		    (struct limits){ KPN_MODE_PHASE_LOCKED, KPN_MODE_PAPER },
+	kpn_require(&check, "mode", config->mode, widest.mode,
 		    "this mode is unknown; choose phase-locked or paper");
 	check_clock_read(&check);
 	check_placeholder(&check);
-	kpn_require(&check, "trim", config->trim,
-		    (struct limits){ KPN_TRIM_ANY, KPN_TRIM_RESERVED },
+	kpn_require(&check, "trim", config->trim, widest.trim,
 		    "this trim policy is unknown; choose any or reserved");
 	check_padding(&check);
 	check_classes(&check);

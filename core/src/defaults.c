@@ -7,17 +7,12 @@
 
 #include "kpn_caps.h"
 
-enum {
-	DEFAULT_RING_SLOTS = 256,
-	DEFAULT_DEPTH_SLOTS = 64,
-	DEFAULT_DEPTH_BATCHES = 4,
-	DEFAULT_BATCH_SLOTS = 8,
-	DEFAULT_TRIM_BYTES = 16,
-	DEFAULT_PREBUFFER_FRAMES = 256,
-	DEFAULT_BUDGET_FRAMES = 32,
-	DEFAULT_DRIFT_PPB = 200000, /* two crystals of +-100 ppm each */
-	DEFAULT_WANDER_PPB_PER_S = 1000,
-};
+enum { DEPTH_BATCHES = 4 };
+
+#define DEFAULT(field, type, option, attribute, unit, min, max, value, ...) .field = value,
+static const struct kpn_config usual = { .budget_frames = 32,
+					 .seed = 1,
+					 KPN_CONFIG_FIELDS(DEFAULT) };
 
 static u8 default_placeholder(const struct kpn_nic_caps *caps)
 {
@@ -36,7 +31,7 @@ static u32 default_ring_slots(const struct kpn_nic_caps *caps, u64 posted_slots)
 {
 	struct limits range = ring_range(caps);
 	u64 multiple = ring_multiple(caps);
-	u64 nearest = multiple_below(DEFAULT_RING_SLOTS + multiple / 2, multiple);
+	u64 nearest = multiple_below(usual.ring_slots + multiple / 2, multiple);
 	u64 room = multiple_below(posted_slots + caps->reserved_slots + multiple - 1, multiple);
 
 	return (u32)max_u64(range.min, min_u64(max_u64(nearest, room), range.max));
@@ -58,13 +53,13 @@ u32 kpn_config_batch_least(const struct kpn_nic_caps *caps, u64 rate_bps, u32 sl
 static void default_posting(struct kpn_config *config, const struct kpn_nic_caps *caps)
 {
 	struct limits ring = ring_range(caps);
-	u64 batch = max_u64(DEFAULT_BATCH_SLOTS,
+	u64 batch = max_u64(usual.batch_slots,
 			    kpn_config_batch_least(caps, config->rate_bps, config->slot_bytes, 0));
-	u64 depth = DEFAULT_DEPTH_SLOTS;
+	u64 depth = usual.depth_slots;
 	u64 slot_ps = (u64)kpn_byte_time_ps(config->rate_bps) * kpn_wire_bytes(config->slot_bytes);
 
-	if (batch > DEFAULT_BATCH_SLOTS)
-		depth = max_u64(depth, DEFAULT_DEPTH_BATCHES * batch);
+	if (batch > usual.batch_slots)
+		depth = max_u64(depth, DEPTH_BATCHES * batch);
 	if (slot_ps)
 		depth = max_u64(depth, depth_slots_least(config, caps, slot_ps));
 	config->ring_slots = default_ring_slots(caps, depth);
@@ -72,14 +67,13 @@ static void default_posting(struct kpn_config *config, const struct kpn_nic_caps
 		depth = min_u64(depth, posted_max(config->ring_slots, caps));
 	config->depth_slots = (u32)depth;
 	config->batch_slots = (u32)min_u64(batch, depth);
-	config->budget_frames = (u32)max_u64(DEFAULT_BUDGET_FRAMES, 2ull * config->batch_slots);
+	config->budget_frames = (u32)max_u64(usual.budget_frames, 2ull * config->batch_slots);
 }
 
-/* A usual trim, at least one quantum, at most @room_bytes where that leaves any. */
-static u32 default_trim_bytes(u32 room_bytes, u32 quantum)
+/* The usual trim, at least one quantum, at most @room_bytes where that leaves any. */
+static u32 default_trim_bytes(u32 usual_bytes, u32 room_bytes, u32 quantum)
 {
-	return (u32)max_u64(quantum,
-			    multiple_below(min_u64(room_bytes, DEFAULT_TRIM_BYTES), quantum));
+	return (u32)max_u64(quantum, multiple_below(min_u64(room_bytes, usual_bytes), quantum));
 }
 
 static void default_trims(struct kpn_config *config, const struct kpn_nic_caps *caps)
@@ -87,17 +81,18 @@ static void default_trims(struct kpn_config *config, const struct kpn_nic_caps *
 	u32 quantum = quantum_bytes(caps);
 	u32 shortest_bytes = trimmed_bytes_min(KPN_TRIM_ANY, caps);
 
-	config->trim = KPN_TRIM_ANY;
 	if (config->slot_bytes < (u64)shortest_bytes + quantum) {
 		config->trim = KPN_TRIM_RESERVED;
 		shortest_bytes = trimmed_bytes_min(KPN_TRIM_RESERVED, caps);
 	}
 	config->trim_down_bytes = default_trim_bytes(
+		usual.trim_down_bytes,
 		config->slot_bytes > shortest_bytes ? config->slot_bytes - shortest_bytes : 0,
 		quantum);
+	config->trim_up_bytes = 0;
 	if (caps->frame_bytes_max >= (u64)config->slot_bytes + quantum)
-		config->trim_up_bytes =
-			default_trim_bytes(caps->frame_bytes_max - config->slot_bytes, quantum);
+		config->trim_up_bytes = default_trim_bytes(
+			usual.trim_up_bytes, caps->frame_bytes_max - config->slot_bytes, quantum);
 }
 
 void kpn_config_defaults(struct kpn_config *config, const struct kpn_nic_caps *caps, u64 rate_bps,
@@ -107,23 +102,15 @@ void kpn_config_defaults(struct kpn_config *config, const struct kpn_nic_caps *c
 	u64 quantum_ps = (u64)quantum_bytes(caps) * kpn_byte_time_ps(rate_bps);
 	u32 tc;
 
-	memset(config, 0, sizeof(*config));
+	*config = usual;
 	config->rate_bps = rate_bps;
 	config->slot_bytes = slot_bytes;
-	config->partition_slots = 1;
 	config->allowed = all_classes;
 	default_posting(config, caps);
 	default_trims(config, caps);
-	config->prebuffer_frames = DEFAULT_PREBUFFER_FRAMES;
 	config->tolerance_ns = (u32)max_u64(1, kpn_div_u64(quantum_ps + PS_PER_NS - 1, PS_PER_NS));
-	config->drift_ppb_max = DEFAULT_DRIFT_PPB;
-	config->wander_ppb_per_s_max = DEFAULT_WANDER_PPB_PER_S;
-	config->poll_overhead_ns = 0;
-	config->seed = 1;
-	config->mode = KPN_MODE_PHASE_LOCKED;
 	config->clock_read = KPN_CLOCK_INTERPOLATED;
 	config->placeholder = default_placeholder(caps);
-	config->dither = true;
 	for (tc = 0; tc < KPN_CLASS_COUNT; tc++) {
 		config->classes[tc].late = KPN_LATE_STRICT;
 		config->classes[tc].rounding = KPN_ROUND_UP;

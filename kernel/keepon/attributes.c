@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The netlink attributes of a link: one row says what one is called, how wide it is, where in the
- * plan it belongs and who checks it. Policy, size, reading and writing of messages follow from the
- * rows.
+ * The netlink attributes of a link: one row says what one is called, how wide it is and where in the
+ * plan it belongs. Policy, size, reading and writing of messages follow from the rows. Those that
+ * users set come from keepon/config_fields.h, checked by the core, and from keepon_options.h.
  */
 #include <linux/rtnetlink.h>
 #include <linux/slab.h>
 
 #include "keepon.h"
+#include "keepon_options.h"
 
 /*
  * struct keepon_attribute - one row
@@ -16,7 +17,8 @@
  * @read_only: follows from the lower device, or from the rest
  * @running: told while the wire runs only
  * @offset, @bytes: of its member of struct keepon_plan; no @bytes: it has none
- * @max, @remedy: range from 0 and what to do about a number beyond; no @remedy: the core checks it
+ * @max: greatest number; 0: the core checks it
+ * @unit, @sentence: as in the rows of keepon_options.h
  * @take: of what is no number: read it
  * @put: of what is no number: write @put_bytes
  */
@@ -28,40 +30,40 @@ struct keepon_attribute {
 	u16 offset;
 	u8 bytes;
 	u64 max;
-	const char *remedy;
+	const char *unit;
+	const char *sentence;
 	int (*take)(struct keepon_setup *setup, struct nlattr *data[],
 		    struct netlink_ext_ack *extack);
 	u16 put_bytes;
 	int (*put)(struct sk_buff *skb, int attribute, const struct keepon *keepon);
 };
 
-/* 30 years: with a PHC that is as far from its epoch the sum is still a time. */
-#define KEEPON_HORIZON_NS_MAX 1000000000000000000ull
-
-enum { BYTES_U8 = 1, BYTES_U32 = 4, BYTES_U64 = 8 };
+enum { BYTES_bool = 1, BYTES_u8 = 1, BYTES_u32 = 4, BYTES_u64 = 8 };
+enum { NLA_bool = NLA_U8, NLA_u8 = NLA_U8, NLA_u32 = NLA_U32, NLA_u64 = NLA_U64 };
+/* A bool is checked here: the core cannot see another number in it. */
+enum { CHECKED_bool = 1, CHECKED_u8 = 0, CHECKED_u32 = 0, CHECKED_u64 = 0 };
 
 /* A number of this width, which is that of its member: the width is what user space relies on. */
 #define MEMBER(width, member)                                                \
 	.type = NLA_##width, .offset = offsetof(struct keepon_plan, member), \
 	.bytes = BYTES_##width +                                             \
 		 BUILD_BUG_ON_ZERO(sizeof_field(struct keepon_plan, member) != BYTES_##width)
-#define NUMBER(name_, width, member)                   \
-	{                                              \
-		.name = (name_), MEMBER(width, member) \
-	}
-#define RANGED(name_, width, member, max_, remedy_)                                        \
-	{                                                                                  \
-		.name = (name_), .max = (max_), .remedy = (remedy_), MEMBER(width, member) \
-	}
-#define READ_ONLY(name_, width, member)                                   \
-	{                                                                 \
-		.name = (name_), .read_only = true, MEMBER(width, member) \
-	}
-
-#define LIMIT(name_, width, member)                                                         \
-	{                                                                                   \
-		.name = (name_), .read_only = true, .running = true, MEMBER(width, member), \
-	}
+#define FIELD(field, type_, option, attribute, unit_, min_, max_, default_, sentence_) \
+	[IFLA_KEEPON_##attribute] = { .name = #option,                                 \
+				      .unit = (unit_),                                 \
+				      .sentence = (sentence_),                         \
+				      .max = CHECKED_##type_,                          \
+				      MEMBER(type_, config.field) },
+#define OPTION(member, type_, option, attribute, unit_, min_, max_, default_, sentence_) \
+	[IFLA_KEEPON_##attribute] = { .name = #option,                                   \
+				      .unit = (unit_),                                   \
+				      .sentence = (sentence_),                           \
+				      .max = (max_),                                     \
+				      MEMBER(type_, member) },
+#define LIMIT(member, type_, name_, attribute)                                            \
+	[IFLA_KEEPON_##attribute] = {                                                     \
+		.name = #name_, .read_only = true, .running = true, MEMBER(type_, member) \
+	},
 
 static int take_allowed(struct keepon_setup *setup, struct nlattr *data[],
 			struct netlink_ext_ack *extack);
@@ -74,55 +76,15 @@ static int put_classes(struct sk_buff *skb, int attribute, const struct keepon *
 static int put_class_slots(struct sk_buff *skb, int attribute, const struct keepon *keepon);
 
 static const struct keepon_attribute rows[IFLA_KEEPON_MAX + 1] = {
-	[IFLA_KEEPON_MODE] = NUMBER("mode", U8, config.mode),
-	[IFLA_KEEPON_SLOT_BYTES] = NUMBER("slot_bytes", U32, config.slot_bytes),
-	[IFLA_KEEPON_FRAME_BYTES] = NUMBER("frame_bytes", U32, config.frame_bytes_max),
-	[IFLA_KEEPON_RING_SLOTS] = NUMBER("ring", U32, config.ring_slots),
-	[IFLA_KEEPON_BATCH_SLOTS] = NUMBER("batch", U32, config.batch_slots),
-	[IFLA_KEEPON_DEPTH_SLOTS] = NUMBER("depth", U32, config.depth_slots),
-	[IFLA_KEEPON_PARTITION_SLOTS] = NUMBER("partition", U32, config.partition_slots),
 	[IFLA_KEEPON_ALLOWED] = { .name = "allowed", .type = NLA_BINARY, .take = take_allowed },
 	[IFLA_KEEPON_CLASSES] = { .name = "classes",
 				  .type = NLA_BINARY,
 				  .take = take_classes,
 				  .put_bytes = 2 * KEEPON_CLASS_COUNT,
 				  .put = put_classes },
-	[IFLA_KEEPON_PREBUFFER] = NUMBER("prebuffer", U32, config.prebuffer_frames),
-	[IFLA_KEEPON_CLOCK] = RANGED("clock", U8, clock, KEEPON_CLOCK_DUAL,
-				     "choose interpolated, counter or dual"),
-	[IFLA_KEEPON_PLACEHOLDER] = NUMBER("placeholder", U8, config.placeholder),
-	[IFLA_KEEPON_TRIM] = NUMBER("trim", U8, config.trim),
-	[IFLA_KEEPON_TRIM_DOWN_BYTES] = NUMBER("trim_down", U32, config.trim_down_bytes),
-	[IFLA_KEEPON_TRIM_UP_BYTES] = NUMBER("trim_up", U32, config.trim_up_bytes),
-	[IFLA_KEEPON_TOLERANCE_NS] = NUMBER("tolerance_ns", U32, config.tolerance_ns),
-	[IFLA_KEEPON_DRIFT_PPB] = NUMBER("drift_ppb", U32, config.drift_ppb_max),
-	[IFLA_KEEPON_WANDER_PPB] = NUMBER("wander_ppb", U32, config.wander_ppb_per_s_max),
-	[IFLA_KEEPON_POLL_OVERHEAD_NS] = NUMBER("poll_overhead_ns", U32, config.poll_overhead_ns),
-	[IFLA_KEEPON_DITHER] = RANGED("dither", U8, config.dither, 1, "choose on or off"),
-	[IFLA_KEEPON_POLL] =
-		RANGED("poll", U8, poll, KEEPON_POLL_THREAD, "choose hrtimer or thread"),
-	[IFLA_KEEPON_POLL_CPU] = NUMBER("poll_cpu", U32, poll_cpu),
-	[IFLA_KEEPON_POLL_FIFO] =
-		RANGED("poll_fifo", U8, poll_fifo, MAX_RT_PRIO - 1,
-		       "choose a real-time priority, or 0 for the ordinary scheduler"),
-	[IFLA_KEEPON_TXTIME] = RANGED("txtime", U8, txtime, KEEPON_TXTIME_TAI, "choose phc or tai"),
-	[IFLA_KEEPON_RATE_BPS] = READ_ONLY("rate", U64, config.rate_bps),
-	[IFLA_KEEPON_BACKEND] =
-		RANGED("backend", U8, backend, KEEPON_BACKEND_GENERIC, "choose native or generic"),
-	[IFLA_KEEPON_FORCE] = RANGED("force", U8, force, 1, "choose on or off"),
-	[IFLA_KEEPON_RECEIVE] =
-		RANGED("receive", U8, receive, KEEPON_RECEIVE_ALL, "choose card or all"),
-	[IFLA_KEEPON_PRIORITIES] = RANGED("priorities", U8, priorities, 1, "choose on or off"),
-	[IFLA_KEEPON_MERGE] =
-		RANGED("merge", U8, merge, KPN_MERGE_PUBLISHED, "choose strip or published"),
-	[IFLA_KEEPON_TAU_NS] = RANGED("tau_ns", U32, tau_ns, NSEC_PER_SEC,
-				      "choose what a clock lags at most, or 0"),
-	[IFLA_KEEPON_RX_POLL_CPU] = NUMBER("rx_poll_cpu", U32, rx_poll_cpu),
-	[IFLA_KEEPON_PADDING] = RANGED("padding", U8, config.padding, KEEPON_PADDING_AUTO,
-				       "choose deferred, on-demand or auto"),
-	[IFLA_KEEPON_HORIZON_NS] =
-		RANGED("horizon_ns", U64, config.horizon_ns, KEEPON_HORIZON_NS_MAX,
-		       "choose how far ahead a txtime may be, or 0 for any"),
+	[IFLA_KEEPON_RATE_BPS] = { .name = "rate",
+				   .read_only = true,
+				   MEMBER(u64, config.rate_bps) },
 	[IFLA_KEEPON_TABLE] = { .name = "table",
 				.type = NLA_U64,
 				.take = take_table,
@@ -133,12 +95,7 @@ static const struct keepon_attribute rows[IFLA_KEEPON_MAX + 1] = {
 				      .read_only = true,
 				      .put_bytes = KEEPON_CLASS_COUNT * sizeof(u32),
 				      .put = put_class_slots },
-	[IFLA_KEEPON_LIMIT_FRAMES] = LIMIT("limit_frames", U32, limits.frames),
-	[IFLA_KEEPON_LIMIT_TRIMS] = LIMIT("limit_trims", U32, limits.trims),
-	[IFLA_KEEPON_LIMIT_REARMS] = LIMIT("limit_rearms", U32, limits.rearms),
-	[IFLA_KEEPON_LIMIT_WORDS] = LIMIT("limit_words", U32, limits.words),
-	[IFLA_KEEPON_LIMIT_STALL_NS] = LIMIT("limit_stall_ns", U64, limits.stall_ns),
-	[IFLA_KEEPON_LIMIT_RX_FRAMES] = LIMIT("limit_rx_frames", U32, rx_limits.frames),
+	KPN_CONFIG_FIELDS(FIELD) KEEPON_OPTIONS(OPTION) KEEPON_LIMITS(LIMIT)
 };
 
 struct nla_policy keepon_policy[IFLA_KEEPON_MAX + 1] __ro_after_init;
@@ -324,8 +281,13 @@ int keepon_setup_lay(const struct keepon_setup *setup, struct keepon_plan *plan,
 
 		if (!row->bytes || row->read_only || !(setup->given >> attribute & 1))
 			continue;
-		if (row->remedy && number > row->max)
-			return keepon_refuse(extack, row->name, number, row->max, row->remedy);
+		if (row->max && number > row->max) {
+			keepon_explain(extack, "%s %llu is not within 0 to %llu: choose %s%s.",
+				       row->name, number, row->max,
+				       strchr(row->unit, '|') ? "one of " : "",
+				       strchr(row->unit, '|') ? row->unit : row->sentence);
+			return -EINVAL;
+		}
 		switch (row->type) {
 		case NLA_U8: *(u8 *)member(plan, row) = number; break;
 		case NLA_U32: *(u32 *)member(plan, row) = number; break;

@@ -47,12 +47,6 @@ static const u32 slot_bytes_usual[] = { 105, 605, KEEPON_SLOT_BYTES_PUBLISHED };
  */
 #define KEEPON_POLLS_MAX 50000
 
-/*
- * That of fq: a txtime further ahead is rather a mistake, of clock or unit, and its frame would
- * keep others waiting till then.
- */
-#define KEEPON_HORIZON_NS_DEFAULT (10ull * NSEC_PER_SEC)
-
 void keepon_plan_free(struct keepon_plan *plan)
 {
 	kvfree(plan->masks);
@@ -374,7 +368,6 @@ static void set_defaults(struct keepon_plan *plan, const struct keepon_setup *se
 	plan->poll = KEEPON_POLL_HRTIMER;
 	plan->rx_poll_cpu = keepon_setup_number(setup, IFLA_KEEPON_POLL_CPU, plan->poll_cpu);
 	plan->txtime = KEEPON_TXTIME_PHC;
-	config->horizon_ns = KEEPON_HORIZON_NS_DEFAULT;
 	plan->clock = paper ? KPN_CLOCK_COUNTER : config->clock_read;
 	plan->merge = paper ? KPN_MERGE_PUBLISHED : KPN_MERGE_STRIP;
 }

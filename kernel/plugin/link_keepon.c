@@ -8,6 +8,8 @@
 #include <stdlib.h>
 
 #include "iproute2.h"
+#include "keepon/config_fields.h"
+#include "keepon_options.h"
 #include "slots.h"
 #include "table.h"
 
@@ -20,93 +22,50 @@ enum { MESSAGE_BYTES = 1024, MASKS_INLINE_MAX = 64 };
 /* Longer slot lists are shown as how many slots they are. */
 enum { LIST_SHOWN_BYTES = 512 };
 
-/* struct option - one with a number or a word */
+/* struct option - one with a number, or with a word of @unit, which has bars between them then */
 struct option {
 	const char *name;
 	int attribute;
 	int bytes;
-	const char *const *words;
+	const char *unit;
+	const char *sentence;
 };
 
-static const char *const modes[] = { "phase-locked", "paper", NULL };
-static const char *const lates[] = { "strict", "relaxed", "reschedule", NULL };
-static const char *const roundings[] = { "up", "floor", NULL };
-static const char *const clocks[] = { "interpolated", "counter", "dual", NULL };
-static const char *const merges[] = { "strip", "published", NULL };
-static const char *const placeholders[] = { "bad-fcs", "mac-control", "reserved-address", NULL };
-static const char *const paddings[] = { "deferred", "on-demand", "auto", NULL };
-static const char *const trims[] = { "any", "reserved", NULL };
-static const char *const switches[] = { "off", "on", NULL };
-static const char *const polls[] = { "hrtimer", "thread", NULL };
-static const char *const txtimes[] = { "phc", "tai", NULL };
-static const char *const receivers[] = { "card", "all", NULL };
-static const char *const backends[] = { "native", "generic", NULL };
+static const char lates[] = "strict|relaxed|reschedule";
+static const char roundings[] = "up|floor";
 
-static const struct option options[] = {
-	{ "mode", IFLA_KEEPON_MODE, 1, modes },
-	{ "slot_bytes", IFLA_KEEPON_SLOT_BYTES, 4, NULL },
-	{ "ring", IFLA_KEEPON_RING_SLOTS, 4, NULL },
-	{ "batch", IFLA_KEEPON_BATCH_SLOTS, 4, NULL },
-	{ "depth", IFLA_KEEPON_DEPTH_SLOTS, 4, NULL },
-	{ "partition", IFLA_KEEPON_PARTITION_SLOTS, 4, NULL },
-	{ "prebuffer", IFLA_KEEPON_PREBUFFER, 4, NULL },
-	{ "clock", IFLA_KEEPON_CLOCK, 1, clocks },
-	{ "merge", IFLA_KEEPON_MERGE, 1, merges },
-	{ "tau_ns", IFLA_KEEPON_TAU_NS, 4, NULL },
-	{ "placeholder", IFLA_KEEPON_PLACEHOLDER, 1, placeholders },
-	{ "padding", IFLA_KEEPON_PADDING, 1, paddings },
-	{ "trim", IFLA_KEEPON_TRIM, 1, trims },
-	{ "trim_down", IFLA_KEEPON_TRIM_DOWN_BYTES, 4, NULL },
-	{ "trim_up", IFLA_KEEPON_TRIM_UP_BYTES, 4, NULL },
-	{ "frame_bytes", IFLA_KEEPON_FRAME_BYTES, 4, NULL },
-	{ "tolerance_ns", IFLA_KEEPON_TOLERANCE_NS, 4, NULL },
-	{ "horizon_ns", IFLA_KEEPON_HORIZON_NS, 8, NULL },
-	{ "drift_ppb", IFLA_KEEPON_DRIFT_PPB, 4, NULL },
-	{ "wander_ppb", IFLA_KEEPON_WANDER_PPB, 4, NULL },
-	{ "poll_overhead_ns", IFLA_KEEPON_POLL_OVERHEAD_NS, 4, NULL },
-	{ "dither", IFLA_KEEPON_DITHER, 1, switches },
-	{ "poll", IFLA_KEEPON_POLL, 1, polls },
-	{ "poll_cpu", IFLA_KEEPON_POLL_CPU, 4, NULL },
-	{ "rx_poll_cpu", IFLA_KEEPON_RX_POLL_CPU, 4, NULL },
-	{ "poll_fifo", IFLA_KEEPON_POLL_FIFO, 1, NULL },
-	{ "txtime", IFLA_KEEPON_TXTIME, 1, txtimes },
-	{ "receive", IFLA_KEEPON_RECEIVE, 1, receivers },
-	{ "priorities", IFLA_KEEPON_PRIORITIES, 1, switches },
-	{ "backend", IFLA_KEEPON_BACKEND, 1, backends },
-	{ "force", IFLA_KEEPON_FORCE, 1, switches },
-};
+enum { BYTES_bool = 1, BYTES_u8 = 1, BYTES_u32 = 4, BYTES_u64 = 8 };
+#define OPTION(field, type, option, attribute, unit, min, max, default_, sentence) \
+	{ #option, IFLA_KEEPON_##attribute, BYTES_##type, unit, sentence },
+static const struct option options[] = { KPN_CONFIG_FIELDS(OPTION) KEEPON_OPTIONS(OPTION) };
 
 /* What follows from the rest; in JSON each has its whole name. */
 #define LIMIT_PREFIX "limit_"
-static const struct option limits[] = {
-	{ LIMIT_PREFIX "frames", IFLA_KEEPON_LIMIT_FRAMES, 4, NULL },
-	{ LIMIT_PREFIX "trims", IFLA_KEEPON_LIMIT_TRIMS, 4, NULL },
-	{ LIMIT_PREFIX "rearms", IFLA_KEEPON_LIMIT_REARMS, 4, NULL },
-	{ LIMIT_PREFIX "words", IFLA_KEEPON_LIMIT_WORDS, 4, NULL },
-	{ LIMIT_PREFIX "stall_ns", IFLA_KEEPON_LIMIT_STALL_NS, 8, NULL },
-	{ LIMIT_PREFIX "rx_frames", IFLA_KEEPON_LIMIT_RX_FRAMES, 4, NULL },
-};
+#define LIMIT(member, type, name, attribute) \
+	{ #name, IFLA_KEEPON_##attribute, BYTES_##type, "", "" },
+static const struct option limits[] = { KEEPON_LIMITS(LIMIT) };
 
 static void print_help(struct link_util *link, int argc, char **argv, FILE *file)
 {
+	char choice[80];
+	size_t i;
+
 	fprintf(file,
-		"Usage: ip link add link DEVICE [ name NAME ] type %s [ OPTIONS ]\n"
-		"       ip link set NAME type %s OPTIONS\n"
+		"Usage: ip link add link DEVICE [ name NAME ] type %s [ OPTION VALUE ]...\n"
+		"       ip link set NAME type %s [ OPTION VALUE ]...\n"
 		"\n"
-		"OPTIONS: [ mode { phase-locked | paper } ] [ slot_bytes BYTES ] [ frame_bytes BYTES ]\n"
-		"         [ partition SLOTS ]\n"
-		"         [ class CLASSES [ slots { SLOTS | all | none | rest } ]\n"
-		"                         [ late { strict | relaxed | reschedule } ] [ round { up | floor } ] ]...\n"
-		"         [ ring SLOTS ] [ batch SLOTS ] [ depth SLOTS ] [ prebuffer FRAMES ]\n"
-		"         [ clock { interpolated | counter | dual } ] [ merge { strip | published } ] [ tau_ns NS ]\n"
-		"         [ txtime { phc | tai } ] [ tolerance_ns NS ] [ horizon_ns NS ]\n"
-		"         [ placeholder { bad-fcs | mac-control | reserved-address } ]\n"
-		"         [ padding { auto | deferred | on-demand } ]\n"
-		"         [ trim { any | reserved } ] [ trim_down BYTES ] [ trim_up BYTES ]\n"
-		"         [ drift_ppb PPB ] [ wander_ppb PPB_PER_S ] [ dither { on | off } ]\n"
-		"         [ poll { hrtimer | thread } ] [ poll_cpu CPU ] [ rx_poll_cpu CPU ] [ poll_fifo PRIORITY ]\n"
-		"         [ receive { card | all } ] [ priorities { on | off } ]\n"
-		"         [ poll_overhead_ns NS ] [ backend { native | generic } ] [ force { on | off } ]\n"
+		"       class CLASSES [ slots { SLOTS | all | none | rest } ]\n"
+		"                     [ late { strict | relaxed | reschedule } ] [ round { up | floor } ]\n"
+		"                         slots of these classes, what happens to late frames, and the\n"
+		"                         slot of a txtime between two\n",
+		link->id, link->id);
+	for (i = 0; i < ARRAY_SIZE(options); i++) {
+		snprintf(choice, sizeof(choice), "%s %s", options[i].name, options[i].unit);
+		fprintf(file, "       %-24s%s%s\n", choice,
+			strlen(choice) < 24 ? "" : "\n                               ",
+			options[i].sentence);
+	}
+	fprintf(file,
 		"\n"
 		"CLASSES: numbers 0 to 15 and ranges: 3 or 0-2,7\n"
 		"SLOTS:   numbers below the partition and ranges, with a step: 0-3,10 or 0-240/10;\n"
@@ -115,27 +74,56 @@ static void print_help(struct link_util *link, int argc, char **argv, FILE *file
 		"BYTES:   of a frame with FCS; frames that do not fit a slot take several, up to frame_bytes\n"
 		"Example: ip link add link eth0 name rt0 type %s slot_bytes 1230 partition 250 \\\n"
 		"             class 7 slots 0-240/10 late strict\n",
-		link->id, link->id, link->id);
+		link->id);
 }
 
-static int word_index(const char *const *words, const char *word)
+static bool has_words(const struct option *option)
+{
+	return strchr(option->unit, '|');
+}
+
+/* Length of the first of some words. */
+static size_t word_bytes(const char *words)
+{
+	return strcspn(words, "|");
+}
+
+static int word_index(const char *words, const char *word)
 {
 	int i;
 
-	for (i = 0; words[i]; i++) {
-		if (!strcmp(words[i], word))
+	for (i = 0;; i++) {
+		size_t bytes = word_bytes(words);
+
+		if (strlen(word) == bytes && !memcmp(words, word, bytes))
 			return i;
+		if (!words[bytes])
+			return -1;
+		words += bytes + 1;
 	}
-	return -1;
 }
 
-static int bad_word(const char *name, const char *word, const char *const *words)
+/* Word number @index into @word, of any length that words have. Return: whether there is one. */
+static bool word_at(const char *words, __u64 index, char word[32])
 {
+	while (index--) {
+		words = strchr(words, '|');
+		if (!words)
+			return false;
+		words++;
+	}
+	snprintf(word, 32, "%.*s", (int)word_bytes(words), words);
+	return true;
+}
+
+static int bad_word(const char *name, const char *given, const char *words)
+{
+	char word[32];
 	int i;
 
-	fprintf(stderr, "Error: %s \"%s\" is not known; choose", name, word);
-	for (i = 0; words[i]; i++)
-		fprintf(stderr, "%s %s", i ? " or" : "", words[i]);
+	fprintf(stderr, "Error: %s \"%s\" is not known; choose", name, given);
+	for (i = 0; word_at(words, i, word); i++)
+		fprintf(stderr, "%s %s", i ? " or" : "", word);
 	fprintf(stderr, ".\n");
 	return -1;
 }
@@ -167,11 +155,11 @@ static int take_option(const struct option *option, const char *text, struct nlm
 {
 	unsigned long long largest = option->bytes == 8 ? ~0ull : (1ull << 8 * option->bytes) - 1;
 
-	if (option->words) {
-		int index = word_index(option->words, text);
+	if (has_words(option)) {
+		int index = word_index(option->unit, text);
 
 		if (index < 0)
-			return bad_word(option->name, text, option->words);
+			return bad_word(option->name, text, option->unit);
 		*value = index;
 	} else if (get_u64(value, text, 0) || *value > largest) {
 		fprintf(stderr, "Error: %s \"%s\" is no number from 0 to %llu.\n", option->name,
@@ -326,17 +314,13 @@ static __u64 number_of(const struct option *option, const struct rtattr *attribu
 static void print_option(const struct option *option, const struct rtattr *attribute)
 {
 	__u64 value = number_of(option, attribute);
-	int count = 0;
+	char word[32];
 
-	while (option->words && option->words[count])
-		count++;
-	if (value < (__u64)count) {
-		print_string(PRINT_FP, NULL, "%s ", option->name);
-		print_string(PRINT_ANY, option->name, "%s ", option->words[value]);
-		return;
-	}
 	print_string(PRINT_FP, NULL, "%s ", option->name);
-	print_u64(PRINT_ANY, option->name, "%llu ", value);
+	if (has_words(option) && word_at(option->unit, value, word))
+		print_string(PRINT_ANY, option->name, "%s ", word);
+	else
+		print_u64(PRINT_ANY, option->name, "%llu ", value);
 }
 
 /*
@@ -371,6 +355,7 @@ static void print_group(const struct summary *summary, const bool *members, int 
 {
 	const __u8 *settings = summary->settings + 2 * first;
 	char list[64];
+	char word[32];
 	int tc;
 
 	open_json_object(NULL);
@@ -383,8 +368,10 @@ static void print_group(const struct summary *summary, const bool *members, int 
 	list_print(list, sizeof(list), members, KEEPON_CLASS_COUNT);
 	print_string(PRINT_FP, NULL, "class %s ", strcmp(list, "all") ? list : "0-15");
 	print_slots(summary, first);
-	print_string(PRINT_ANY, "late", "late %s ", lates[settings[0] % 3]);
-	print_string(PRINT_ANY, "round", "round %s ", roundings[settings[1] % 2]);
+	word_at(lates, settings[0] % 3, word);
+	print_string(PRINT_ANY, "late", "late %s ", word);
+	word_at(roundings, settings[1] % 2, word);
+	print_string(PRINT_ANY, "round", "round %s ", word);
 	close_json_object();
 }
 

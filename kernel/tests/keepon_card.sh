@@ -160,13 +160,13 @@ ip addr add 10.0.0.1/24 dev sim0
 
 # ---- frames class 0 has no room for
 run "slots one by one" ip link set rt0 type keepon slot_bytes 1230 partition 2 class 0 slots 0 class 1 slots 1
-like "$_output" "^Warning: sim0 sends frames of 1518 bytes, class 0 carries 1214; give class 0 more slots" "a warning"
+like "$_output" "^Warning: sim0 sends frames of 1518 bytes, class 0 carries 1222; give class 0 more slots" "a warning"
 wait_until 3 is_running rt0
 echoes 10.0.0.2 1000 "what fits"
 dropped=$(cat /sys/class/net/sim0/statistics/tx_dropped)
 ping -q -c 3 -i 0.01 -W 1 -s 1472 10.0.0.2 >/dev/null
 is "$(($(cat /sys/class/net/sim0/statistics/tx_dropped) - dropped))" 3 "what does not is dropped, by the card's counters"
-like "$(dmesg)" "rt0: oversize: class 0 sends frames of up to 1214 bytes, and one had 1518; give it 2 slots in a row" "the log says why"
+like "$(dmesg)" "rt0: oversize: class 0 sends frames of up to 1222 bytes, and one had 1518; give it 2 slots in a row" "the log says why"
 run "no slots at all" ip link set rt0 type keepon partition 2 class 0 slots none class 1 slots all
 like "$_output" "^Warning: class 0 has no slots: sim0 sends nothing" "a warning, too"
 run "all slots" ip link set rt0 type keepon partition 1 class 0-15 slots all

@@ -87,7 +87,7 @@ run "deleted" ip link del rt0
 
 # The end of a schedule whose trims were closer together than the link's own makes the wire start anew.
 run "a link with few slots for trims" ip link add link sim0 name rt0 type keepon prebuffer 8192 \
-	slot_bytes 1230 partition 40 class 0-15 slots 1-39 trim reserved
+	slot_bytes 1230 partition 40 class 0-15 slots 1-39 trim reserved trim_down 16 trim_up 16
 run "a schedule with many" tc qdisc replace dev rt0 parent root handle 100: taprio num_tc 1 \
 	map 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 queues 1@0 base-time 0 sched-entry S 1 30000 sched-entry S 0 10000 flags 0x2
 ip link set rt0 up

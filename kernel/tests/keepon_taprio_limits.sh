@@ -80,7 +80,7 @@ gates() {
 anew() {
 	ip link del rt0
 	run "one of $1 slots is trimmed" upper slot_bytes 1230 partition "$1" class 0-15 slots "1-$(($1 - 1))" \
-		trim reserved
+		trim reserved trim_down 16 trim_up 16
 	wait_until 2 is_running rt0
 	phc=/dev/ptp$(phc rt0)
 }

@@ -36,12 +36,12 @@ talk --period 1ms --advance 2ms --count 20 --offset 500us --delay 7=2200us --pri
 is "$(number missed)" 0 "of a relaxed class: not"
 is "$(counter rt0 verdict_moved)" 13 "it was sent later, and so were all that follow, its class having no slot to spare"
 # The longest MTU and a tag besides: four bytes too many
-ip link set rt0 mtu 1196
-talk --period 1ms --advance 2ms --count 20 --priority 1 --size 1218 --vlan 5
+ip link set rt0 mtu 1204
+talk --period 1ms --advance 2ms --count 20 --priority 1 --size 1226 --vlan 5
 ip link set rt0 mtu 1192
 is "$(number invalid)" 20 "longer than slots may be: reported as invalid"
 is "$(counter rt0 verdict_oversize)" 20 "and counted"
-like "$(dmesg)" "rt0: oversize: class 1 sends frames of up to 1214 bytes, and one had 1218; give it 2 slots in a row" "the log says how long they may be"
+like "$(dmesg)" "rt0: oversize: class 1 sends frames of up to 1222 bytes, and one had 1226; give it 2 slots in a row" "the log says how long they may be"
 before=$(counter rt0 submitted)
 talk --period 1ms --advance 2ms --count 20 --priority 1 --no-txtime
 is $(($(counter rt0 verdict_best_effort) >= 20)) 1 "without txtime: any slot of the class"

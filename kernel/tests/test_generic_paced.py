@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.vm, pytest.mark.hw]
 
 HERE = Path(__file__).parent
 KERNEL = HERE.parent
-SLOT_BYTES, TRIM_BYTES = 1230, 16
+SLOT_BYTES, TRIM_BYTES = 1230, 8
 SLOT_NS = (SLOT_BYTES + 20) * BYTE_NS
 
 

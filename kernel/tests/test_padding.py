@@ -19,7 +19,7 @@ pytestmark = pytest.mark.vm
 HERE = Path(__file__).parent
 PADDINGS = ("deferred", "on-demand")
 SLOT_BYTES, FCS_BYTES, HEADER_BYTES = 605, 4, 14
-TRIM_BYTES = 16
+TRIM_BYTES = 8
 COUNTS = ("frames", "slots", "underruns", "slips", "far underruns", "far stops", "far missed")
 
 

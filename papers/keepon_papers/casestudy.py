@@ -91,7 +91,11 @@ def paper_mode(
             changed.append(station)
             continue
         options = station.keepon.model_copy(
-            update={"mode": "paper", **({} if slot_bytes is None else {"slot_bytes": slot_bytes})}
+            update={
+                "mode": "paper",
+                "prebuffer_frames": 64,
+                **({} if slot_bytes is None else {"slot_bytes": slot_bytes}),
+            }
         )
         ppm = 0.0 if crystals_ppm is None else crystals_ppm[tested % len(crystals_ppm)]
         changed.append(station.model_copy(update={"keepon": options, "clock_ppm": ppm}))

@@ -90,7 +90,7 @@ def test_tcp_of_short_frames_may_take_what_other_connections_have(tmp_path: Path
              (1522, 1_000_000), (1000, 1_000_000)]  # fmt: skip
     path = tmp_path / "two.toml"
     text = text_of(
-        station("t0", more="nic = { fragments_max = 128 }\n"), leaf("l0"),
+        station("t0", more="nic.fragments_max = 128\nkeepon.prebuffer_frames = 64\n"), leaf("l0"),
         bridge("b0", "none"), link("t0", "b0"), link("b0", "l0"),
         *(stream(f"S{number}", "t0", "l0", period_ns=1_347_032, frame_bytes=size,
                  advance_ns=advance_ns) for number, (size, advance_ns) in enumerate(sizes)),

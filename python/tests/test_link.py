@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import re
+import runpy
 import struct
 import sys
 from pathlib import Path
@@ -26,38 +27,18 @@ UAPI = (KERNEL / "include" / "uapi" / "keepon_link.h").read_text()
 # ---- the same words and numbers as the plugin and the kernel's header ----
 
 
-def attribute_numbers() -> dict[str, int]:
-    names = re.findall(r"^\t(IFLA_KEEPON_\w+),", UAPI, re.MULTILINE)
-    assert len(names) == 44
-    return {name: number for number, name in enumerate(names)}
-
-
-def plugin_words() -> dict[str, tuple[str, ...]]:
-    tables = re.findall(r"static const char \*const (\w+)\[\] = \{ (.*?), NULL \};", PLUGIN)
-    assert len(tables) == 13
-    return {name: tuple(re.findall(r'"([^"]+)"', words)) for name, words in tables}
-
-
-def test_options_are_those_of_the_plugin() -> None:
-    numbers, words = attribute_numbers(), plugin_words()
-    entries = re.findall(r'^\t\{ "(\w+)", (\w+), (\d), (\w+) \},$', PLUGIN, re.MULTILINE)
-    limits = re.findall(r'^\t\{ LIMIT_PREFIX "(\w+)", (\w+), (\d), NULL \},$', PLUGIN, re.MULTILINE)
-    assert [
-        options.Option(f"limit_{name}", numbers[attribute], int(size))
-        for name, attribute, size in limits
-    ] == list(options.LIMITS)
-    assert [
-        options.Option(name, numbers[attribute], int(size), words.get(table, ()))
-        for name, attribute, size, table in entries
-    ] == list(options.OPTIONS)
+def test_options_are_the_rows_that_the_compiler_reads() -> None:
+    make = runpy.run_path(str(KERNEL.parent / "scripts" / "make_fields.py"))
+    assert make["FIELDS"].read_text() == make["made"](), "run `make fields`"
 
 
 def test_other_numbers_and_words_are_those_of_the_kernel() -> None:
-    numbers, words = attribute_numbers(), plugin_words()
+    names = re.findall(r"^\t(IFLA_KEEPON_\w+),", UAPI, re.MULTILINE)
+    assert len(names) == 44
     for name in ("PARTITION_SLOTS", "ALLOWED", "CLASSES", "RATE_BPS", "TABLE"):
-        assert getattr(options, name) == numbers[f"IFLA_KEEPON_{name}"]
-    assert words["lates"] == options.LATES
-    assert words["roundings"] == options.ROUNDINGS
+        assert getattr(options, name) == names.index(f"IFLA_KEEPON_{name}")
+    assert f'lates[] = "{"|".join(options.LATES)}"' in PLUGIN
+    assert f'roundings[] = "{"|".join(options.ROUNDINGS)}"' in PLUGIN
     assert re.findall(r"CLASS_COUNT (\d+)", UAPI) == [str(slots.CLASS_COUNT)]
     assert re.findall(r"at most (\d+) masks", UAPI) == [str(options.MASKS_MAX)]
     header = (KERNEL / "plugin" / "slots.h").read_text()
@@ -65,10 +46,30 @@ def test_other_numbers_and_words_are_those_of_the_kernel() -> None:
     assert f"CLASS_KEEP = {options.CLASS_KEEP:#x}" in header
 
 
-def test_the_help_names_every_option_and_word() -> None:
+def test_the_documentation_has_every_option_and_its_default() -> None:
+    """Of numbers whose default follows from no other field, and of words."""
+    page = (KERNEL.parent / "docs" / "kernel.md").read_text()
+    cells = {
+        name: default
+        for names, default in re.findall(
+            r"^\| (`[^|]*`)[^|]*\|.*\| ([^|]*) \|$", page, re.MULTILINE
+        )
+        for name in re.findall("`([^`]+)`", names)
+    }
+    derived = {
+        "slot_bytes",
+        "batch",
+        "depth",
+        "frame_bytes",
+        "tolerance_ns",
+        "placeholder",
+        "padding",
+        "rx_poll_cpu",
+    }
     for option in options.OPTIONS:
-        assert re.search(rf"\b{option.name} ", options.HELP), option.name
-        assert all(word in options.HELP for word in option.words), option.name
+        default = option.words[option.default] if option.words else str(option.default)
+        assert option.name in derived or default in cells[option.name], option.name
+    assert derived <= cells.keys()
 
 
 # ---- lists and options, there and back ----
@@ -104,8 +105,10 @@ def test_lists_are_written_as_a_reader_would(numbers: list[int], text: str) -> N
 def test_a_description_given_back_sets_the_same(data: st.DataObject) -> None:
     attributes: dict[int, bytes] = {}
     for option in options.OPTIONS:
-        largest = len(option.words) - 1 if option.words else 2 ** (8 * option.size) - 1
-        value = data.draw(PARTITIONS if option.name == "partition" else st.integers(0, largest))
+        any_value = st.integers(
+            option.least, len(option.words) - 1 if option.words else option.most
+        )
+        value = data.draw(PARTITIONS if option.name == "partition" else any_value)
         attributes[option.attribute] = struct.pack({1: "=B", 4: "=I", 8: "=Q"}[option.size], value)
     (partition,) = struct.unpack("=I", attributes[options.PARTITION_SLOTS])
     masks = data.draw(st.lists(st.integers(0, 0xFFFF), min_size=partition, max_size=partition))

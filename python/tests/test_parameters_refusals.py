@@ -162,7 +162,7 @@ def test_a_class_holds_back_all_that_is_handed_over_before_the_ring_reaches_it(
 ) -> None:
     """With the frames that the refusal asks for none is without room; with one less some are."""
     streams = [{"period_ns": 250_000, "advance_ns": 20_000_000}, {"advance_ns": 5_000_000}]
-    slots = {"slot_bytes": 230}
+    slots = {"slot_bytes": 230, "prebuffer_frames": 64}
     more = {"host_tail_scale": 0.0, "duration_s": 0.1, "warmup_s": 0.1}
     with pytest.raises(
         ConfigError, match=r'keepon.prebuffer_frames` .* = 64: must .* "S0"; raise'

@@ -15,6 +15,7 @@ from helpers import ROOT, SMALL
 from keepon.model import documents, networktables, scenario, schemafiles, stationtables
 from keepon.model.loading import load
 from keepon.model.tables import Table
+from keepon_host.link.options import OPTIONS
 from pydantic import ValidationError
 
 SCHEMA = documents.json_schema("scenario")
@@ -186,3 +187,20 @@ def test_examples_tell_editors_where_the_schema_is(path: Path) -> None:
     word, _, place = path.read_text(encoding="utf-8").partition("\n")[0].partition(" ")
     assert word == "#:schema"
     assert json.loads((path.parent / place).read_text(encoding="utf-8")) == SCHEMA
+
+
+def test_keys_of_the_driver_are_those_of_its_rows() -> None:
+    """Ranges and words within what a row of config_fields.h or keepon_options.h has; a default that
+    is not "auto" is the row's.
+    """
+    keys = SCHEMA["$defs"]["KeeponOptions"]["properties"]
+    assert keys.keys() - {option.field for option in OPTIONS} == {"classes"}
+    for option in (option for option in OPTIONS if option.field in keys):
+        key = keys[option.field]
+        for entry in key.get("anyOf", [key]):
+            if entry.get("type") == "integer":
+                assert option.least <= entry["minimum"] <= entry["maximum"] <= option.most, option
+        assert set(key.get("enum", ())) <= set(option.words), option
+        default = key["default"]
+        number = option.words.index(default) if default in option.words else default
+        assert number in ("auto", option.default), option

@@ -5,6 +5,7 @@
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 
 #include "keepon/sim/rx_ring.hpp"
@@ -159,27 +160,29 @@ nb::dict PacerState(KeeponTransmitter &keepon)
 	return dict;
 }
 
+/// A number, or its word among \p unit, which has bars between words.
+template <typename Type>
+void PutField(nb::dict &dict, const char *name, Type value, std::string unit)
+{
+	if (std::is_same_v<Type, bool> || unit.find('|') == std::string::npos) {
+		dict[name] = value;
+		return;
+	}
+	const char *word = std::strtok(unit.data(), "|");
+	for (u64 i = 0; i < value; i++)
+		word = std::strtok(nullptr, "|");
+	dict[name] = word;
+}
+
 nb::dict PacerConfig(const KeeponTransmitter &keepon)
 {
 	const kpn_config &config = keepon.Config();
 	nb::dict dict;
-	dict["slot_bytes"] = config.slot_bytes;
+#define PUT(field, type, option, attribute, unit, ...) PutField(dict, #field, config.field, unit);
+	KPN_CONFIG_FIELDS(PUT)
+#undef PUT
 	dict["slot_time_ps"] = keepon.SlotPs();
-	dict["ring_slots"] = config.ring_slots;
-	dict["partition_slots"] = config.partition_slots;
-	dict["batch_slots"] = config.batch_slots;
-	dict["depth_slots"] = config.depth_slots;
-	dict["trim_down_bytes"] = config.trim_down_bytes;
-	dict["trim_up_bytes"] = config.trim_up_bytes;
 	dict["frame_bytes_max"] = keepon.FrameBytesMax();
-	dict["prebuffer_frames"] = config.prebuffer_frames;
-	dict["tolerance_ns"] = config.tolerance_ns;
-	dict["drift_ppb_max"] = config.drift_ppb_max;
-	dict["wander_ppb_per_s_max"] = config.wander_ppb_per_s_max;
-	dict["poll_overhead_ns"] = config.poll_overhead_ns;
-	dict["dither"] = config.dither;
-	dict["padding"] = config.padding == KPN_PADDING_ON_DEMAND ? "on-demand" : "deferred";
-	dict["mode"] = config.mode == KPN_MODE_PAPER ? "paper" : "phase-locked";
 	dict["clock"] = config.clock_read == KPN_CLOCK_COUNTER ? "counter" : "interpolated";
 	dict["lead_slots"] = keepon.LeadSlots();
 	return dict;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "spec_reader.hpp"
 
+#include <cstring>
+
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
@@ -138,6 +140,15 @@ std::optional<int> SpecReader::OptionalChoice(const char *key, const Choices &ch
 		expected += std::string(" \"") + name + "\"";
 	}
 	Fail(key, Repr(value), expected);
+}
+
+std::optional<std::int64_t> SpecReader::OptionalWord(const char *key, std::string words)
+{
+	Choices choices;
+	int number = 0;
+	for (char *word = std::strtok(words.data(), "|"); word; word = std::strtok(nullptr, "|"))
+		choices.emplace_back(word, number++);
+	return OptionalChoice(key, choices);
 }
 
 std::vector<std::int64_t> SpecReader::Integers(const char *key, std::int64_t min, std::int64_t max,

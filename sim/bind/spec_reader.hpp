@@ -41,6 +41,8 @@ public:
 	std::string Text(const char *key, const std::string &fallback);
 	int Choice(const char *key, const Choices &choices, std::optional<int> fallback = {});
 	std::optional<int> OptionalChoice(const char *key, const Choices &choices);
+	/// Number of a word among \p words, which have bars between them.
+	std::optional<std::int64_t> OptionalWord(const char *key, std::string words);
 	std::vector<std::int64_t> Integers(const char *key, std::int64_t min, std::int64_t max,
 					   std::size_t count_max);
 	/// A dict within; empty if the key is missing.

@@ -3,6 +3,9 @@
 
 #include <nanobind/stl/string.h>
 
+#include <cstring>
+#include <type_traits>
+
 #include "keepon/sim/core.hpp"
 #include "keepon/sim/host_cpu.hpp"
 #include "spec_reader.hpp"
@@ -125,36 +128,31 @@ void ReadClock(SpecReader &reader, KeeponSpec &spec)
 	spec.tau_ns = reader.OptionalInteger("tau_ns", 1, kNsPerS);
 }
 
+template <typename Type>
+std::optional<Type> ReadField(SpecReader &reader, const char *key, const char *unit)
+{
+	if constexpr (std::is_same_v<Type, bool>)
+		return reader.Has(key) ? std::optional(reader.Flag(key, false)) : std::nullopt;
+	const auto value =
+		std::strchr(unit, '|') ?
+			reader.OptionalWord(key, unit) :
+			reader.OptionalInteger(key, 0, sizeof(Type) == 8 ? INT64_MAX : kU32Max);
+	return value ? std::optional(static_cast<Type>(*value)) : std::nullopt;
+}
+
 KeeponSpec ReadKeepon(SpecReader reader)
 {
 	KeeponSpec spec;
-	spec.slot_bytes = static_cast<std::uint32_t>(reader.Integer("slot_bytes", 0, kU32Max));
-	spec.mode = reader.OptionalChoice(
-		"mode", { { "phase-locked", KPN_MODE_PHASE_LOCKED }, { "paper", KPN_MODE_PAPER } });
+	reader.Integer("slot_bytes", 0, kU32Max); // the only one that must be given
 	ReadClock(reader, spec);
-	spec.placeholder = reader.OptionalChoice(
-		"placeholder", { { "bad-fcs", KPN_PLACEHOLDER_BAD_FCS },
-				 { "mac-control", KPN_PLACEHOLDER_MAC_CONTROL },
-				 { "reserved-address", KPN_PLACEHOLDER_RESERVED_ADDRESS } });
-	spec.trim = reader.OptionalChoice(
-		"trim", { { "any", KPN_TRIM_ANY }, { "reserved", KPN_TRIM_RESERVED } });
-	spec.padding = reader.OptionalChoice("padding", { { "deferred", KPN_PADDING_DEFERRED },
-							  { "on-demand", KPN_PADDING_ON_DEMAND } });
-	// Ranges of these are the core's affair: kpn_config_validate() names field, value and
-	// range.
-	spec.ring_slots = reader.OptionalInteger("ring_slots", 0, kU32Max);
-	spec.batch_slots = reader.OptionalInteger("batch_slots", 0, kU32Max);
-	spec.depth_slots = reader.OptionalInteger("depth_slots", 0, kU32Max);
-	spec.trim_down_bytes = reader.OptionalInteger("trim_down_bytes", 0, kU32Max);
-	spec.trim_up_bytes = reader.OptionalInteger("trim_up_bytes", 0, kU32Max);
-	spec.prebuffer_frames = reader.OptionalInteger("prebuffer_frames", 0, kU32Max);
-	spec.tolerance_ns = reader.OptionalInteger("tolerance_ns", 0, kU32Max);
-	spec.drift_ppb_max = reader.OptionalInteger("drift_ppb_max", 0, kU32Max);
-	spec.wander_ppb_per_s_max = reader.OptionalInteger("wander_ppb_per_s_max", 0, kU32Max);
-	spec.poll_overhead_ns = reader.OptionalInteger("poll_overhead_ns", 0, kU32Max);
-	spec.frame_bytes_max = reader.OptionalInteger("frame_bytes_max", 0, kU32Max);
-	if (reader.Has("dither"))
-		spec.dither = reader.Flag("dither", false);
+	// Ranges are the core's affair: kpn_config_validate() names field, value and range.
+#define READ(field, type, option, attribute, unit, ...) \
+	spec.field = ReadField<type>(reader, #field, unit);
+	KPN_CONFIG_FIELDS(READ)
+#undef READ
+	if (spec.partition_slots)
+		reader.Fail("partition_slots", std::to_string(*spec.partition_slots),
+			    "left out: partition has as many masks");
 	if (reader.Has("partition")) {
 		for (const std::int64_t mask :
 		     reader.Integers("partition", 0, 0xffff, KPN_PARTITION_SLOTS_MAX))

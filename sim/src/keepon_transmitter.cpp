@@ -289,41 +289,24 @@ void KeeponTransmitter::MakeConfig(const StationSpec &spec, std::uint64_t rate_b
 	caps_.has_spare_buffers = true;
 	caps_.desc_persistent = nic.persistent;
 
-	kpn_config_defaults(&config_, &caps_, rate_bps, k.slot_bytes);
-	const auto set = [](auto &field, const auto &value) {
-		if (value)
-			field = static_cast<std::remove_reference_t<decltype(field)>>(*value);
-	};
-	set(config_.mode, k.mode);
-	set(config_.clock_read, k.clock);
-	set(config_.placeholder, k.placeholder);
-	set(config_.trim, k.trim);
-	set(config_.padding, k.padding);
-	set(config_.ring_slots, k.ring_slots);
-	set(config_.batch_slots, k.batch_slots);
+	kpn_config_defaults(&config_, &caps_, rate_bps, k.slot_bytes.value_or(0));
+#define SET(field, ...) config_.field = k.field.value_or(config_.field);
+	KPN_CONFIG_FIELDS(SET)
+#undef SET
+	config_.clock_read = static_cast<u8>(k.clock.value_or(config_.clock_read));
 	config_.budget_frames =
 		std::max(config_.budget_frames,
 			 std::min<u32>(config_.batch_slots * 2, u32{ KPN_BUDGET_FRAMES_MAX }));
 	if (k.frame_bytes_max)
 		config_.budget_frames =
 			std::max(config_.budget_frames, 2 * u32{ KPN_SPAN_SLOTS_MAX });
-	set(config_.depth_slots, k.depth_slots);
-	set(config_.trim_down_bytes, k.trim_down_bytes);
-	set(config_.trim_up_bytes, k.trim_up_bytes);
-	set(config_.prebuffer_frames, k.prebuffer_frames);
-	set(config_.tolerance_ns, k.tolerance_ns);
-	set(config_.drift_ppb_max, k.drift_ppb_max);
-	set(config_.wander_ppb_per_s_max, k.wander_ppb_per_s_max);
-	set(config_.poll_overhead_ns, k.poll_overhead_ns);
-	set(config_.frame_bytes_max, k.frame_bytes_max);
-	set(config_.dither, k.dither);
 	config_.seed = seed;
 	allowed_ = k.partition;
 	if (config_.mode == KPN_MODE_PAPER) {
 		// What the paper fixes (docs/model.md): counter clock, depth = batch, floor, period
 		// = ring.
 		config_.clock_read = static_cast<u8>(k.clock.value_or(KPN_CLOCK_COUNTER));
-		config_.depth_slots = static_cast<u32>(k.depth_slots.value_or(config_.batch_slots));
+		config_.depth_slots = k.depth_slots.value_or(config_.batch_slots);
 		for (kpn_class_config &tc : config_.classes)
 			tc.rounding = KPN_ROUND_FLOOR;
 		if (allowed_.empty())

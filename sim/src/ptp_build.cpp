@@ -63,7 +63,8 @@ void PtpNetwork::Check() const
 		if (room < longest)
 			throw ValueError(
 				"station " + Quoted(member.name) + ": keepon.slot_bytes = " +
-				std::to_string(member.station->Spec().keepon.slot_bytes) +
+				std::to_string(
+					member.station->Spec().keepon.slot_bytes.value_or(0)) +
 				" leaves " + std::to_string(room) +
 				" bytes for a frame, PTP needs " + std::to_string(longest));
 	}

@@ -149,7 +149,10 @@ def mixed() -> dict[str, Any]:
         "timer": {"median_ns": 1_000, "sigma": 0.5},
         "poll": {"median_ns": 1_000, "sigma": 0.9},
     }  # fmt: skip
-    keepon = {"slot_bytes": 230, "batch_slots": 32, "ring_slots": 256, "depth_slots": 128}
+    keepon = {
+        "slot_bytes": 230, "batch_slots": 32, "ring_slots": 256, "depth_slots": 128,
+        "trim_down_bytes": 16, "trim_up_bytes": 16,
+    }  # fmt: skip
     specs: dict[str, dict[str, Any]] = {
         "k": {"driver": "keepon", "keepon": keepon, "nic_ppm": 30.0, "wander_ppb_per_s": 100.0},
         "s": {"driver": "standard", "release": "etf", "occupancy_ns": 700},

@@ -7,11 +7,15 @@
 #ifndef KPN_CONFIG_H
 #define KPN_CONFIG_H
 
+#include "keepon/config_fields.h"
 #include "keepon/nic_ops.h"
 #include "keepon/partition.h"
 
 /* Sequence number of a slot that never comes. */
 #define KPN_SEQ_NEVER (~(u64)0)
+
+/* 30 years: with a PHC that is as far from its epoch the sum is still a time. */
+#define KPN_HORIZON_NS_MAX 1000000000000000000ull
 
 enum {
 	KPN_RING_SLOTS_MIN = 8,
@@ -63,61 +67,31 @@ struct kpn_class_config {
 	u8 rounding; /* enum kpn_rounding */
 };
 
+#define KPN_CONFIG_MEMBER(field, type, ...) type field;
+
 /**
- * struct kpn_config - everything that can be chosen
+ * struct kpn_config - everything that can be chosen; the rows of config_fields.h are members, too
  * @rate_bps: link rate; must divide 8e12 (every Ethernet rate does)
- * @slot_bytes: frame bytes of a slot incl. FCS, 64-1522
- * @ring_slots: descriptors, 8-4096 within the backend's limits
- * @partition_slots: period of the class masks, 1-65536; independent of the ring
- * @allowed: @partition_slots class masks; bit tc set: the class may use slots with that index of
- *	net_slot modulo @partition_slots. Copied at init
- * @batch_slots: slots per doorbell, 1 to depth
- * @depth_slots: slots posted ahead of the head, batch to ring - reserved
- * @trim_down_bytes, @trim_up_bytes: how much a slot may be shortened and lengthened in phase-locked
- *	mode;
- *	multiples of the start quantum, the first at least one quantum
- * @frame_bytes_max: longest frame incl. FCS, up to 1522: what is longer than a slot takes several in
- *	a row (struct kpn_span); up to what fits one, slot_bytes less trim_down_bytes where any slot is
- *	trimmed, as always in paper mode: no frame does
- * @prebuffer_frames: frames each class may hold back before their window opens; 0 disables holding
+ * @allowed: partition_slots class masks; bit tc set: the class may use slots with that index of
+ *	net_slot modulo partition_slots. Copied at init
  * @budget_frames: slots with frames that one call may place, end or take back, and the rest of the
  *	last frame; at least twice the batch, so that what is left over never grows
- * @horizon_ns: scheduled frames further ahead than this are refused as TOO_EARLY, and frames of a
- *	class that has no slot until a table that begins later as NOT_ALLOWED; 0: no limit
- * @tolerance_ns: how much before txtime KPN_ROUND_UP may send; default one start quantum
- * @drift_ppb_max: stated bound on |CPU rate / NIC rate - 1|
- * @wander_ppb_per_s_max: stated bound on the change of that rate per second
- * @poll_overhead_ns: worst-case time of one poll, kept free of every period (A25)
- * @dither: draw poll intervals at random within one slot, so that observations narrow the strip
  * @seed: of the dither; equal seeds give equal polls
- * @mode, @clock_read, @placeholder, @trim, @padding: enums above
+ * @clock_read: enum kpn_clock_read
  * @classes: per traffic class
+ *
+ * Trims are multiples of the start quantum, trim_down_bytes at least one, and serve phase-locked
+ * mode only. A frame_bytes_max that fits a slot (less trim_down_bytes where any slot is trimmed, as
+ * always in paper mode) means that no frame takes several (struct kpn_span). Frames of a class that
+ * has no slot until a table that begins beyond horizon_ns are refused as NOT_ALLOWED.
  */
 struct kpn_config {
 	u64 rate_bps;
-	u32 slot_bytes;
-	u32 ring_slots;
-	u32 partition_slots;
 	const u16 *allowed;
-	u32 batch_slots;
-	u32 depth_slots;
-	u32 trim_down_bytes;
-	u32 trim_up_bytes;
-	u32 frame_bytes_max;
-	u32 prebuffer_frames;
 	u32 budget_frames;
-	u64 horizon_ns;
-	u32 tolerance_ns;
-	u32 drift_ppb_max;
-	u32 wander_ppb_per_s_max;
-	u32 poll_overhead_ns;
 	u64 seed;
-	u8 mode;
 	u8 clock_read;
-	u8 placeholder;
-	u8 trim;
-	u8 padding;
-	bool dither;
+	KPN_CONFIG_FIELDS(KPN_CONFIG_MEMBER)
 	struct kpn_class_config classes[KPN_CLASS_COUNT];
 };
 

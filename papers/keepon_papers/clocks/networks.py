@@ -107,7 +107,8 @@ def station(
 ) -> dict[str, Any]:
     """One [[station]]; ppm of the NIC's and of the CPU's crystal, further keys of its keepon table.
 
-    As published, one batch is posted ahead in paper mode, and a frame has one slot.
+    As published, one batch is posted ahead in paper mode, and a frame has one slot. As many
+    frames may wait as when the figures in docs were made, not as by default.
     """
     table = {
         "slot_bytes": settings.slot_bytes,
@@ -117,6 +118,7 @@ def station(
         "clock": kind.clock,
         "mode": kind.mode,
         "frame_bytes_max": 0,
+        "prebuffer_frames": 64,
         **({"merge": kind.merge} if kind.merge else {}),
         **keepon,
     }

@@ -287,6 +287,7 @@ def _talker(station: Station, case: Case, settings: Settings) -> Station:
             ]  # fmt: skip
             options = {
                 "slot_bytes": SLOT_BYTES, "partition_slots": SLOTS, "ring_slots": RING_SLOTS,
+                "trim_down_bytes": TRIM_BYTES, "prebuffer_frames": 64,
                 "classes": classes,
             }  # fmt: skip
             change |= {"driver": "keepon", "keepon": KeeponOptions.model_validate(options)}

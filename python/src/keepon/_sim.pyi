@@ -53,13 +53,11 @@ class Simulation:
                 persistent, index_read_ns, fetch_ns, fetch_ns_max, restart_ns, restart_ns_max, reserved_slots,
                 placeholder_bytes_min, frame_bytes_max, fragments_max (buffers of a frame), ring_slots, queue_frames,
                 coalesce_ns, coalesce_frames};
-                keepon {slot_bytes, mode "phase-locked" | "paper", ring_slots, batch_slots, depth_slots, partition
-                (class masks), trim "any" | "reserved", trim_down_bytes, trim_up_bytes, clock "interpolated" |
-                "counter" | "dual" (the receive ring is a clock, too: the peer on the link has driver "keepon"; with
-                merge "strip" | "published" and tau_ns), placeholder "bad-fcs" | "mac-control" | "reserved-address",
-                padding "deferred" | "on-demand", prebuffer_frames,
-                tolerance_ns, drift_ppb_max, wander_ppb_per_s_max, poll_overhead_ns, frame_bytes_max (of a
-                frame that takes several slots), dither, classes {tc: (late, round)}}; what is not given keeps the core's default;
+                keepon {fields of core/include/keepon/config_fields.h, of which slot_bytes must be given; words are
+                those of its units; partition (class masks) instead of partition_slots; clock "interpolated" | "counter" |
+                "dual" (the receive ring is a clock, too: the peer on the link has driver "keepon"; with
+                merge "strip" | "published" and tau_ns), classes {tc: (late, round)}}; what is not given keeps the
+                core's default;
                 qdisc (in front of the driver, for all frames, instead of what `release` has) {queues (the transmit
                 queue of each of 16 classes), leaves [one for each queue: {kind "fifo" | "etf" | "guard", keeps_txtime
                 (the driver is told); etf: delta_ns, deadline_mode, skip_sock_check, reschedule; guard: mtu_bytes,

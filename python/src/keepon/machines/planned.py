@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from keepon.machines.queues import Queues, is_behind_etf, queues_of
+from keepon.model.driverfields import driver_fields, link_words
 from keepon.model.hosts import etf_delta_ns
 from keepon.model.plan import Plan, PlannedStation
 from keepon.model.qdiscs.words import commands
@@ -156,32 +157,13 @@ def _priorities(guest: Guest, station: Station) -> list[str]:
 def link_options(guest: Guest, station: Station) -> list[str]:
     """Options of `keepon link add` as planned."""
     planned = guest.plan["stations"][station.name]
-    options = station.keepon
-    paper = planned["mode"] == "paper"
     mtu = guest.mtu(station)
     words: list[Any] = [
         *(["mtu", mtu] if mtu is not None and mtu >= IPV4_MTU_MIN else []),
-        "mode", planned["mode"], "slot_bytes", planned["slot_bytes"], "ring", planned["ring_slots"],
-        "batch", planned["batch_slots"], "depth", planned["depth_slots"], "partition",
-        len(planned["allowed"]),
-        "prebuffer", options.prebuffer_frames, "clock", "counter" if paper else options.clock,
-        "placeholder", planned["placeholder"], "poll_overhead_ns", planned["poll_overhead_ns"],
-        "dither", "on" if options.dither else "off", "txtime", "phc",
+        *link_words(driver_fields(station, planned)),
+        "partition", len(planned["allowed"]), "txtime", "phc",
         *(["receive", "all"] if guest.receives == "all" else _priorities(guest, station)),
     ]  # fmt: skip
-    if not paper:
-        words += [
-            "trim",
-            options.trim,
-            "trim_down",
-            options.trim_down_bytes,
-            "trim_up",
-            options.trim_up_bytes,
-            "frame_bytes",
-            planned.get("frame_bytes_max", 0),
-        ]
-    if options.tolerance_ns != "auto":
-        words += ["tolerance_ns", options.tolerance_ns]
     if "0" not in planned["classes"]:
         words += ["class", 0, "slots", "none"]  # or it would get what no class has
     for tc, entry in sorted(planned["classes"].items(), key=lambda item: int(item[0])):

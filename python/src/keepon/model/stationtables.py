@@ -180,7 +180,7 @@ class KeeponOptions(Table):
     """Bytes by which a slot may be made shorter (mode "phase-locked")."""
     trim_up_bytes: Annotated[int, Whole(1, 512)] = 8
     """Bytes by which a slot may be made longer (mode "phase-locked")."""
-    prebuffer_frames: Annotated[int, Whole(0, 65_536)] = 64
+    prebuffer_frames: Annotated[int, Whole(0, 65_536)] = 256
     """Frames that each class may hold back until the ring reaches their slots; 0: nothing waits."""
     poll_overhead_ns: Annotated[int | Auto, Whole(0, 1_000_000, words=("auto",))] = "auto"
     """Time in ns that is kept free of every poll interval; the KeepON paper has 100000

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from keepon_host.errors import ConfigError, one_line
+from keepon_host.link import fields
 from keepon_host.link.slots import (
     CLASS_COUNT,
     SlotsError,
@@ -39,79 +40,49 @@ ROUNDINGS = ("up", "floor")
 
 
 class Option(NamedTuple):
-    """An option with a number or a word; `size` is that of its attribute in bytes."""
+    """A row of keepon/config_fields.h or keepon_options.h; `size` is that of its attribute."""
+
+    field: str
+    name: str
+    attribute: int
+    size: int
+    unit: str
+    least: int
+    most: int
+    default: int
+    sentence: str
+
+    @property
+    def words(self) -> list[str]:
+        """What it may be if that is a word, in the order of its numbers."""
+        return self.unit.split("|") if "|" in self.unit else []
+
+
+class Limit(NamedTuple):
+    """What one call on the pacer does at most: shown while the wire runs, and never given."""
 
     name: str
     attribute: int
     size: int
-    words: tuple[str, ...] = ()
 
 
-# In the order in which they are shown.
-OPTIONS = (
-    Option("mode", 1, 1, ("phase-locked", "paper")),
-    Option("slot_bytes", 2, 4),
-    Option("ring", 3, 4),
-    Option("batch", 4, 4),
-    Option("depth", 5, 4),
-    Option("partition", PARTITION_SLOTS, 4),
-    Option("prebuffer", 9, 4),
-    Option("clock", 10, 1, ("interpolated", "counter", "dual")),
-    Option("merge", 27, 1, ("strip", "published")),
-    Option("tau_ns", 28, 4),
-    Option("placeholder", 11, 1, ("bad-fcs", "mac-control", "reserved-address")),
-    Option("padding", 30, 1, ("deferred", "on-demand", "auto")),
-    Option("trim", 12, 1, ("any", "reserved")),
-    Option("trim_down", 13, 4),
-    Option("trim_up", 14, 4),
-    Option("frame_bytes", 41, 4),
-    Option("tolerance_ns", 15, 4),
-    Option("horizon_ns", 33, 8),
-    Option("drift_ppb", 16, 4),
-    Option("wander_ppb", 17, 4),
-    Option("poll_overhead_ns", 18, 4),
-    Option("dither", 19, 1, ("off", "on")),
-    Option("poll", 20, 1, ("hrtimer", "thread")),
-    Option("poll_cpu", 21, 4),
-    Option("rx_poll_cpu", 29, 4),
-    Option("poll_fifo", 22, 1),
-    Option("txtime", 23, 1, ("phc", "tai")),
-    Option("receive", 42, 1, ("card", "all")),
-    Option("priorities", 43, 1, ("off", "on")),
-    Option("backend", 25, 1, ("native", "generic")),
-    Option("force", 40, 1, ("off", "on")),
-)
-# What one call on the pacer does at most: shown while the wire runs, and never given.
-LIMITS = (
-    Option("limit_frames", 34, 4),
-    Option("limit_trims", 35, 4),
-    Option("limit_rearms", 36, 4),
-    Option("limit_words", 37, 4),
-    Option("limit_stall_ns", 38, 8),
-    Option("limit_rx_frames", 39, 4),
-)
+OPTIONS = tuple(Option(*row) for row in fields.OPTIONS)
+"""In the order in which they are shown."""
+LIMITS = tuple(Limit(*row) for row in fields.LIMITS)
 _LAYOUTS = {1: "=B", 4: "=I", 8: "=Q"}
-_BY_NAME = {option.name: option for option in (*OPTIONS, Option("mtu", MTU, 4))}
+_MTU = Option("mtu", "mtu", MTU, 4, "MTU", 0, 2**32 - 1, 0, "of the device")
+_BY_NAME = {option.name: option for option in (*OPTIONS, _MTU)}
 _LIMIT_NAMES = frozenset(limit.name for limit in LIMITS)
 _NUMBER = re.compile(r"0[xX][0-9a-fA-F]{1,20}|0[0-7]{0,24}|[1-9][0-9]{0,24}", re.ASCII)
 
-HELP = """\
-options, in any order; what they mean: docs/kernel.md
-  mode phase-locked | paper     slot_bytes BYTES      frame_bytes BYTES
-  partition SLOTS
+_HELP_OF_OPTIONS = "\n".join(
+    f"  {f'{option.name} {option.unit}':24}{option.sentence}" for option in (*OPTIONS, _MTU)
+)
+HELP = f"""\
+options, in any order; more on them: docs/kernel.md
   class CLASSES [ slots SLOTS | all | none | rest ]
                 [ late strict | relaxed | reschedule ] [ round up | floor ]
-  ring SLOTS   batch SLOTS   depth SLOTS   prebuffer FRAMES
-  clock interpolated | counter | dual                 merge strip | published   tau_ns NS
-  txtime phc | tai              tolerance_ns NS       horizon_ns NS
-  placeholder bad-fcs | mac-control | reserved-address
-  padding auto | deferred | on-demand
-  trim any | reserved           trim_down BYTES       trim_up BYTES
-  drift_ppb PPB                 wander_ppb PPB_PER_S  dither on | off
-  poll hrtimer | thread         poll_cpu CPU          rx_poll_cpu CPU
-  poll_fifo PRIORITY            poll_overhead_ns NS
-  backend native | generic      force on | off        mtu MTU
-  receive card | all            priorities on | off
+{_HELP_OF_OPTIONS}
 
 CLASSES: numbers 0 to 15 and ranges: 3 or 0-2,7
 SLOTS:   numbers below the partition and ranges, with a step: 0-3,10 or 0-240/10;
@@ -130,7 +101,7 @@ def _word(name: str, value: str, words: Sequence[str]) -> int:
 
 
 def _number(option: Option, value: str) -> int:
-    """Decimal, 0x hexadecimal or 0 octal, as `ip` reads numbers."""
+    """Decimal, 0x hexadecimal or 0 octal, as `ip` reads numbers; the kernel knows the range."""
     largest = 2 ** (8 * option.size) - 1
     if not _NUMBER.fullmatch(value):
         raise ConfigError(

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "keepon/sim/qdisc_spec.hpp"
-
+#include "keepon/sim/core.hpp"
 #include "keepon/sim/latency.hpp"
+#include "keepon/sim/qdisc_spec.hpp"
 #include "keepon/sim/types.hpp"
 
 namespace keepon::sim
@@ -56,28 +56,14 @@ struct ClassSpec {
 	int round = 0;
 };
 
-/// Values not given keep the core's defaults for the NIC and rate.
+#define KEEPON_SIM_MEMBER(field, type, ...) std::optional<type> field;
+
+/// Fields of struct kpn_config; those not given keep the core's defaults for the NIC and rate.
 struct KeeponSpec {
-	std::uint32_t slot_bytes = 0;
-	std::optional<int> mode;
+	KPN_CONFIG_FIELDS(KEEPON_SIM_MEMBER)
 	std::optional<int> clock;
 	std::optional<int> merge; // enum kpn_merge: the receive ring is a clock, too ("dual")
 	std::optional<std::int64_t> tau_ns;
-	std::optional<int> placeholder;
-	std::optional<int> trim;
-	std::optional<int> padding;
-	std::optional<std::int64_t> ring_slots;
-	std::optional<std::int64_t> batch_slots;
-	std::optional<std::int64_t> depth_slots;
-	std::optional<std::int64_t> trim_down_bytes;
-	std::optional<std::int64_t> trim_up_bytes;
-	std::optional<std::int64_t> prebuffer_frames;
-	std::optional<std::int64_t> tolerance_ns;
-	std::optional<std::int64_t> drift_ppb_max;
-	std::optional<std::int64_t> wander_ppb_per_s_max;
-	std::optional<std::int64_t> poll_overhead_ns;
-	std::optional<std::int64_t> frame_bytes_max; // longer than a slot; else none is
-	std::optional<bool> dither;
 	std::vector<std::uint16_t> partition; // empty: every slot open to every class
 	std::vector<std::pair<int, ClassSpec>> classes;
 };

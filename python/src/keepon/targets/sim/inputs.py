@@ -25,28 +25,9 @@ class NicSpec(TypedDict):
     frame_bytes_max: int
 
 
-class KeeponSpec(TypedDict):
-    """A station with driver "keepon": partition as class masks, classes as (late, round)."""
-
-    mode: str
-    slot_bytes: int
-    ring_slots: int
-    partition: list[int]
-    batch_slots: int
-    depth_slots: int
-    trim_down_bytes: int
-    trim_up_bytes: int
-    trim: str
-    clock: str
-    placeholder: str
-    poll_overhead_ns: int
-    prebuffer_frames: int
-    dither: bool
-    classes: dict[int, tuple[str, str]]
-    frame_bytes_max: NotRequired[int]
-    merge: NotRequired[str]
-    tau_ns: NotRequired[int]
-    tolerance_ns: NotRequired[int]
+KeeponSpec = dict[str, object]
+"""A station with driver "keepon": keepon.model.driverfields, partition as class masks, classes as
+(late, round)."""
 
 
 class CpuSpec(TypedDict):

@@ -5,6 +5,7 @@ come from.
 
 from __future__ import annotations
 
+from keepon.model.driverfields import driver_fields
 from keepon.model.hosts import ETF_DELTA_NS, Sourced, chosen, etf_delta, etf_delta_ns, host_of
 from keepon.model.plan import Plan, PlannedStation
 from keepon.model.scenario import NicOptions, Scenario, Station
@@ -91,34 +92,13 @@ def cpu_spec(station: Station) -> tuple[CpuSpec | None, list[Sourced]]:
 
 def keepon_spec(station: Station, planned: PlannedStation) -> KeeponSpec:
     """A port with driver "keepon"."""
-    options = station.keepon
     spec: KeeponSpec = {
-        "mode": planned["mode"],
-        "slot_bytes": planned["slot_bytes"],
-        "ring_slots": planned["ring_slots"],
+        **driver_fields(station, planned),
         "partition": planned["allowed"],
-        "batch_slots": planned["batch_slots"],
-        "depth_slots": planned["depth_slots"],
-        "trim_down_bytes": options.trim_down_bytes,
-        "trim_up_bytes": options.trim_up_bytes,
-        "trim": options.trim,
-        "clock": options.clock
-        if planned["mode"] != "paper" or options.clock == "dual"
-        else "counter",
-        "placeholder": planned["placeholder"],
-        "poll_overhead_ns": planned["poll_overhead_ns"],
-        "prebuffer_frames": options.prebuffer_frames,
-        "dither": options.dither,
-        "classes": _classes(planned, options.mode == "paper"),
+        "classes": _classes(planned, station.keepon.mode == "paper"),
     }
-    if longest := planned.get("frame_bytes_max"):
-        spec["frame_bytes_max"] = longest
-    if options.clock == "dual":
-        spec["merge"] = options.merge
-        if options.tau_ns != "auto":
-            spec["tau_ns"] = options.tau_ns
-    if options.tolerance_ns != "auto":
-        spec["tolerance_ns"] = options.tolerance_ns
+    if not spec["frame_bytes_max"]:
+        del spec["frame_bytes_max"]  # stated, it costs a larger budget
     return spec
 
 
