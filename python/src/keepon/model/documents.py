@@ -20,7 +20,7 @@ from typing import Any, TextIO
 from pydantic import TypeAdapter, ValidationError
 
 from keepon.errors import ConfigError, EnvironmentProblemError, TraceError, one_line
-from keepon.model import hidden, validation
+from keepon.model import atomic, validation
 from keepon.model.lines import DIGITS_MAX
 
 PACKAGE = "keepon.model"
@@ -221,13 +221,9 @@ def _replacing(path: Path, remedy: str) -> Iterator[TextIO]:
             raise _unwritable(path, error, remedy) from error
         return
     path = Path(os.path.realpath(path)) if path.is_symlink() else path
-    hidden.take_away(path)
     try:
-        with hidden.beside(path) as work:
-            draft = work / path.name
-            with draft.open("w", encoding="utf-8") as handle:
-                yield handle
-            hidden.put(draft, path)
+        with atomic.new_file(path) as draft, draft.open("w", encoding="utf-8") as handle:
+            yield handle
     except OSError as error:
         raise _unwritable(path, error, remedy) from error
 
@@ -331,13 +327,12 @@ def check_replaces(option: str, path: Path | None, is_ours: IsOurs, kind: str) -
 
 def check_target(folder: Path) -> None:
     """Refuse, before any work is done, a result folder that could not be written or is not ours to
-    replace; and take away what runs that were killed have left beside it.
+    replace.
 
     Raises:
         ConfigError: it is a file or a folder that holds something else.
         EnvironmentProblemError: its parent cannot be made or written.
     """
-    hidden.take_away(folder)
     if folder.exists():
         if not folder.is_dir():
             raise ConfigError(f"{folder}: is a file; choose another result folder with --out")
@@ -348,7 +343,7 @@ def check_target(folder: Path) -> None:
             )
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        hidden.can_be_made(folder)
+        atomic.check_writable(folder)
     except OSError as error:
         raise EnvironmentProblemError(
             f"{folder}: cannot be written ({error.strerror}); choose another result folder with"
@@ -364,7 +359,7 @@ def result_folder(folder: Path) -> Iterator[Path]:
     folder = Path(os.path.realpath(folder)) if folder.is_symlink() else folder
     check_target(folder)
     try:
-        with hidden.for_folder(folder) as work:
+        with atomic.new_folder(folder) as work:
             yield work
     except OSError as error:
         raise EnvironmentProblemError(
