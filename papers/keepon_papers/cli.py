@@ -201,8 +201,7 @@ def _reproduce_study(
     folder = out if out is not None else Path("out") / name
     documents.check_target(folder)
     document = run_study(study, name, changes, seed, seeds)
-    with interrupts.interrupts_wait() as seen:
-        study_page.write_folder(folder, document)
+    study_page.write_folder(folder, document)
     if as_json:
         shared.print_json(document)
     else:
@@ -216,7 +215,7 @@ def _reproduce_study(
         )
         edge.Settings.concluded = True
         return EXIT_INTERRUPTED
-    return EXIT_INTERRUPTED if seen else EXIT_MET if document["met"] else EXIT_MISSED
+    return EXIT_MET if document["met"] else EXIT_MISSED
 
 
 def report_study(folder: Path, as_json: bool) -> None:

@@ -292,17 +292,16 @@ def read(path: Path) -> StudyDocument:
     Raises:
         TraceError: it cannot be read, is not JSON, or is no whole study.
     """
-    found = cast(StudyDocument, documents.read_whole(path, STUDY_SCHEMA, package=__package__))
+    found = cast(StudyDocument, documents.read(path, STUDY_SCHEMA))
+    whole = documents.check(path, found, StudyDocument)
+    found["parts"] = [asdict(part) for part in whole["parts"]]
     if (key := _without_value(found["effective"], "effective")) is not None:
-        raise TraceError(
-            f"{path}: key `{key}` = null: must have a value; the file is damaged or of another"
-            " version, make it again"
-        )
+        raise TraceError(f"{path}: key `{key}` = null: must have a value; {documents.DAMAGED}")
     for key, count, wanted, like in _lengths(found["parts"]):
         if count != wanted:
             raise TraceError(
                 f"{path}: key `{key}` has {count} entries: must have {wanted}, as `{like}` beside"
-                " it; the file is damaged or of another version, make it again"
+                f" it; {documents.DAMAGED}"
             )
     return found
 

@@ -222,7 +222,7 @@ def read(path: Path) -> Reproduction:
     Raises:
         TraceError: it cannot be read, is not JSON, or is no whole reproduction.
     """
-    found = cast(Reproduction, documents.read_whole(path, REPRODUCTION_SCHEMA, package=__package__))
+    found = cast(Reproduction, documents.read_whole(path, REPRODUCTION_SCHEMA, Reproduction))
     for key, name, names in _named(found["parts"]):
         if name not in names:
             raise TraceError(

@@ -7,7 +7,6 @@ sentence.
 
 from __future__ import annotations
 
-import difflib
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from keepon.errors import ConfigError
+from keepon.model import validation
 from keepon.model.hosts import Sourced
 from keepon_papers.document import CalibratedSetting, ChosenSetting
 
@@ -28,11 +28,6 @@ def refuse(key: str, value: Any, expectation: str) -> ConfigError:
     return ConfigError(f"setting `{key}` = {shown}: {expectation}")
 
 
-def _words(words: list[str], given: str) -> str:
-    close = difflib.get_close_matches(given, words, n=1, cutoff=0.5)
-    return f'did you mean "{close[0]}"?' if close else "known: " + ", ".join(words)
-
-
 def parse(model: type[S], changes: dict[str, Any]) -> S:
     """Settings of a study with `changes` applied to the defaults; how keys fit together is the
     study's affair.
@@ -40,26 +35,12 @@ def parse(model: type[S], changes: dict[str, Any]) -> S:
     Raises:
         ConfigError: a key is unknown or a value out of range; one sentence.
     """
-    for key, value in changes.items():
-        if key not in model.model_fields:
-            raise refuse(key, value, f"unknown key; {_words(list(model.model_fields), key)}")
     try:
         return model.model_validate(changes)
     except ValidationError as failure:
-        error = failure.errors()[0]
-        key, value = str(error["loc"][0]), error["input"]
-        if error["type"] == "literal_error":
-            words = [
-                word.strip("'")
-                for word in error["ctx"]["expected"].replace(" or ", ", ").split(", ")
-            ]
-            quoted = ", ".join(f'"{word}"' for word in words)
-            raise refuse(
-                key, value, f"must be one of {quoted}; {_words(words, str(value))}"
-            ) from None
-        if error["type"] == "string_type":
-            raise refuse(key, value, "must be a text; write it in quotes") from None
-        raise refuse(key, value, f"{error['ctx']['message']}; {error['ctx']['remedy']}") from None
+        wrong = validation.first(failure, changes, model)
+        assert wrong is not None  # no key may be missing
+        raise refuse(wrong.key, wrong.value, f"{wrong.rule}; {wrong.remedy}") from None
 
 
 def from_options(assignments: list[str]) -> dict[str, Any]:

@@ -234,7 +234,7 @@ class _Processes:
         complete = False
         try:
             # An interrupt in the midst of these would leave the pool unable to end.
-            with _interrupts_not_inherited(), interrupts.obeyed_after():
+            with _interrupts_not_inherited(), interrupts.deferred():
                 places = self._submitted(work, arguments)
             for future in parallel.as_done(places):
                 yield places[future], future.result()
@@ -261,7 +261,7 @@ class _Processes:
     def _end(self, at_once: bool) -> None:
         if self._pool is None:
             return
-        with interrupts.obeyed_after():
+        with interrupts.deferred():
             if at_once:
                 for child in set(multiprocessing.active_children()) - self._others:
                     child.terminate()

@@ -342,7 +342,7 @@ def test_settings_are_calibrated_or_chosen_and_changed_ones_are_the_users() -> N
         ),
         (
             ["fig27", "--cluster", "8786"],
-            "setting `cluster` = 8786: must be a text; write it in quotes",
+            "setting `cluster` = 8786: must be a string; write it in quotes",
         ),
         (
             ["fig27", "--set", "levels_percent=[0]"],

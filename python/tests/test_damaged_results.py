@@ -81,7 +81,7 @@ LAST = "file is damaged or of another version, make it again\n"
         ("result.json", "runs 0 streams {stream} delay_series max_ns 0", GONE,
          "delay_series.max_ns` has "),
         ("result.json", "runs 0 host clock_offsets_ns gm 0", GONE, "at least 2 entries"),
-        ("result.json", "runs 0 host stations gm coalescing", "x", "must be a table or null"),
+        ("result.json", "runs 0 host stations gm coalescing", "x", "must be a table; "),
         ("plan.json", "stations {talker} slot_time_ps", GONE,
          "slot_time_ps` = missing: must be there as `mode` is"),
     ],
@@ -100,7 +100,7 @@ def test_two_keys_that_do_not_fit_are_told(
     damaged = copy.deepcopy(files)
     _change(damaged[file], [int(key) if key.isdecimal() else key for key in named.split()], value)
     code, said = report(damaged)
-    assert code == EXIT_INPUT
+    assert code == EXIT_INPUT, said
     told = told.replace("TC0", stream["id"])
     assert f"{file}: " in said and told in said and said.endswith(LAST), said
     assert said.count("\n") == 1

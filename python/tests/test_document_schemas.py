@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import json
 from collections.abc import Iterator
@@ -14,7 +15,10 @@ import jsonschema
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from keepon.model import document_schemas, documents, loading, schemacheck
+from keepon.errors import TraceError
+from keepon.model import document_schemas, documents, loading
+from keepon.model.plan import Plan
+from keepon.model.result import Calibrated, Result
 from keepon.planner import plan as make_plan
 from keepon.planner.verify import verify
 from keepon.targets.sim.runner import run_all
@@ -68,12 +72,13 @@ _WRONG: list[Any] = [None, True, -1, 1.5, "x", [], {}, 2**70, [0], [0, 1, 2], "i
 @pytest.mark.parametrize("name", ["plan", "result"])
 @settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
-def test_our_reading_of_a_schema_is_that_of_a_full_validator(
+def test_types_take_what_their_json_schema_takes(
     name: str,
     data: st.DataObject,
 ) -> None:
     schema, changed = documents.json_schema(name), copy.deepcopy(_documents()[name])
-    assert schemacheck.first_problem(changed, schema) is None
+    kind = document_schemas.DOCUMENTS[name][1]
+    documents.check(name, changed, kind)
     *way, last = data.draw(st.sampled_from(list(_places(changed))))
     around = changed
     for step in way:
@@ -82,24 +87,30 @@ def test_our_reading_of_a_schema_is_that_of_a_full_validator(
         around.pop(last)
     else:
         around[last] = data.draw(st.sampled_from(_WRONG))
-    ours = schemacheck.first_problem(changed, schema)
     fits = jsonschema.Draft202012Validator(schema).is_valid(changed)
-    assert (ours is None) == fits, ours
+    with contextlib.nullcontext() if fits else pytest.raises(TraceError, match="key `"):
+        documents.check(name, changed, kind)
 
 
 @pytest.mark.slow
-def test_all_that_a_value_may_be_is_told() -> None:
+def test_the_rule_of_a_value_is_told() -> None:
     changed = copy.deepcopy(_documents()["plan"])
     name = next(iter(changed["streams"]))
     changed["streams"][name]["bounds"]["jitter_ns"] = "none"
-    found = schemacheck.first_problem(changed, documents.json_schema("plan"))
-    where = f"streams.{name}.bounds.jitter_ns"
-    assert found == (where, "none", "must be a whole number or null")
+    with pytest.raises(TraceError) as caught:
+        documents.check("p", changed, Plan, "plan again")
+    key = f"streams.{name}.bounds.jitter_ns"
+    assert str(caught.value) == f"p: key `{key}` = none: must be a whole number; plan again"
+
+
+def test_all_that_a_value_may_be_is_told() -> None:
+    calibrated = {"parameter": "x", "value": None, "source_id": "y"}
+    with pytest.raises(TraceError, match="`value` = None: must be a number or a string; "):
+        documents.check("r", calibrated, Calibrated)
 
 
 def test_a_list_too_long_is_told() -> None:
     changed = copy.deepcopy(_documents()["result"])
     changed["runs"][0]["window_ns"].append(7)
-    found = schemacheck.first_problem(changed, documents.json_schema("result"))
-    assert found is not None
-    assert (found[0], found[2]) == ("runs[0].window_ns", "must have at most 2 entries")
+    with pytest.raises(TraceError, match=r"runs\[0\].window_ns` = .* must have at most 2 entries"):
+        documents.check("r", changed, Result)

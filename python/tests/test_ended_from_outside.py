@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import importlib
 import itertools
-import multiprocessing
 import os
 import re
 import shutil
@@ -24,7 +22,7 @@ import pytest
 from helpers import HABITAT, TWO_STATIONS
 from keepon import parallel
 from keepon.cli import edge
-from keepon.model import documents, hidden
+from keepon.model import atomic, documents
 from keepon_host import interrupts
 
 PATIENCE_S = 600
@@ -138,22 +136,6 @@ def test_an_interrupt_that_wakes_nobody_is_obeyed_all_the_same() -> None:
     assert not future.done()
 
 
-class _Swallowing:
-    """What is raised in a finalizer is told and lost."""
-
-    def __del__(self) -> None:
-        signal.raise_signal(signal.SIGTERM)
-
-
-def test_what_python_cannot_hand_on_comes_again(capfd: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(KeyboardInterrupt), interrupts.ending_interrupts():
-        value: object = _Swallowing()
-        del value
-        time.sleep(60)
-        pytest.fail("it was swallowed")
-    assert capfd.readouterr().err == ""
-
-
 def test_what_was_written_before_is_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -229,45 +211,19 @@ def test_what_a_shell_had_ignored_stays_ignored(tmp_path: Path) -> None:
     assert "S1" in out
 
 
-def test_they_wait_until_a_folder_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("number", interrupts.ENDING)
+def test_they_wait_until_a_folder_is_whole(tmp_path: Path, number: signal.Signals) -> None:
+    done = False
     with interrupts.ending_interrupts():
-        with interrupts.interrupts_wait() as seen:
-            for number in interrupts.ENDING:
-                signal.raise_signal(number)
-        assert seen == list(interrupts.ENDING)
-        with pytest.raises(KeyboardInterrupt):
-            signal.raise_signal(signal.SIGTERM)
-        assert interrupts.came()
-        signal.raise_signal(signal.SIGTERM)  # part of the first
-        signal.raise_signal(signal.SIGINT)
-        monkeypatch.setattr(interrupts, "AGAIN_S", 0.0)
-        with pytest.raises(KeyboardInterrupt):
-            signal.raise_signal(signal.SIGINT)
-        assert not interrupts.over()
-    assert interrupts.over()
-
-
-def _computing(stopped: threading.Event) -> None:
-    end_s = time.thread_time() + 2
-    while time.thread_time() < end_s and not stopped.is_set():
-        pass
-
-
-def test_what_is_being_loaded_is_loaded_first(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """hasattr() and many a module swallow whatever is raised in them."""
-    (tmp_path / "swallows.py").write_text(
-        "import signal\ntry:\n signal.raise_signal(signal.SIGINT)\nexcept BaseException:\n pass\n"
-        "loaded = True\n"
-    )
-    monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(KeyboardInterrupt), interrupts.ending_interrupts():
-        module = importlib.import_module("swallows")
-        assert module.loaded
-        threading.Thread(target=_computing, args=(stopped := threading.Event(),)).start()
-        stopped.wait(60)  # as a command whose work is done by threads
-        pytest.fail("it was swallowed")
+        with pytest.raises(KeyboardInterrupt), documents.result_folder(tmp_path / "o") as half:
+            signal.raise_signal(number)
+            (half / documents.RESULT_FILE).write_text(NEW)
+            done = True
+        assert interrupts.came() and done
+        assert (tmp_path / "o" / documents.RESULT_FILE).read_text() == NEW
+        for again in interrupts.ENDING:  # part of the first
+            signal.raise_signal(again)
+    assert [path.name for path in tmp_path.iterdir()] == ["o"]
 
 
 def _write(place: Path) -> None:
@@ -321,54 +277,6 @@ def test_ctrl_c_at_whatever_step_leaves_one_result_or_none(
     assert len(left) > 50 and left[0] == earlier
 
 
-def _killed_in(place: Path, is_replacing: bool) -> None:
-    """A process that is killed while it writes a result, or when it has set aside the earlier."""
-
-    def work() -> None:
-        with documents.result_folder(place) as half:
-            (half / documents.RESULT_FILE).write_text(NEW)
-            if is_replacing:
-                with hidden.beside(place, is_for_earlier=True) as aside:
-                    place.replace(aside / hidden.EARLIER)
-                    os.kill(os.getpid(), signal.SIGKILL)
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    process = multiprocessing.get_context("fork").Process(target=work)
-    process.start()
-    process.join()
-    assert process.exitcode == -signal.SIGKILL
-
-
-def test_what_a_killed_run_left_is_taken_away_by_the_next(tmp_path: Path) -> None:
-    place = tmp_path / "o"
-    others = [tmp_path / ".o.settings", tmp_path / ".oo.keepon-abcdefgh", tmp_path / ".o.keepon-x"]
-    # named as ours, but not made by us
-    others += [tmp_path / f".o.keepon-{kind}settings" for kind in ("", "earlier-")]
-    for other in others:
-        other.mkdir()
-    _killed_in(place, is_replacing=False)
-    (left,) = set(tmp_path.iterdir()) - set(others)
-    assert left.name.startswith(".o.")
-    with documents.result_folder(place) as half:
-        (half / documents.RESULT_FILE).write_text(NEW)
-        # That of a run that is at work is left to it.
-        documents.check_target(place)
-        assert half.is_dir() and not left.exists()
-    assert set(tmp_path.iterdir()) == {place, *others}
-    assert (place / documents.RESULT_FILE).read_text() == NEW
-
-
-def test_an_earlier_result_that_a_killed_run_had_set_aside_comes_back(tmp_path: Path) -> None:
-    place = tmp_path / "o"
-    place.mkdir()
-    (place / documents.RESULT_FILE).write_text(EARLIER)
-    _killed_in(place, is_replacing=True)
-    assert not place.exists()
-    documents.check_target(place)
-    assert [path.name for path in tmp_path.iterdir()] == ["o"]
-    assert (place / documents.RESULT_FILE).read_text() == EARLIER
-
-
 def test_a_result_that_cannot_take_its_place_leaves_the_earlier_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -378,7 +286,7 @@ def test_a_result_that_cannot_take_its_place_leaves_the_earlier_there(
     replace = Path.replace
 
     def failing(self: Path, target: Path) -> Path:
-        if target == place and self.name != hidden.EARLIER:
+        if target == place and self.name != atomic.EARLIER:
             raise KeyboardInterrupt
         return replace(self, target)
 

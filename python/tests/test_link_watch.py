@@ -3,16 +3,13 @@
 
 from __future__ import annotations
 
-import os
 import signal
-from pathlib import Path
 
 import pytest
-from keepon.errors import EXIT_INTERRUPTED, ConfigError, EnvironmentProblemError
+from keepon.errors import EXIT_INTERRUPTED, EnvironmentProblemError
 from keepon_host import cli, interrupts
 from keepon_host.link import view, watch
 from keepon_host.link.watch import Moment, Reading
-from prometheus_client.parser import text_string_to_metric_families
 
 UP = {
     "submitted": 12, "underruns": 0, "slips": 0, "losses": 0, "verdict_on_time": 9,
@@ -48,29 +45,7 @@ def test_a_link_made_anew_has_no_rates_yet() -> None:
     assert "on_time 9" in watch.line(anew)
 
 
-def test_a_collector_can_read_the_file(tmp_path: Path) -> None:
-    file = tmp_path / "a.prom"
-    file.write_text("old")
-    watch.write_textfile(file, moment(name='r"\\0'))
-    found = {
-        (sample.name, *sample.labels.values()): sample.value
-        for family in text_string_to_metric_families(file.read_text())
-        for sample in family.samples
-    }
-    assert found.pop(("keepon_frames_total", 'r"\\0', "on_time")) == 9
-    assert found.pop(("keepon_submitted_total", 'r"\\0')) == 12
-    assert found.pop(("keepon_clock_error_ps", 'r"\\0')) == 12_500
-    assert found.pop(("keepon_late_ns", 'r"\\0', "7")) == 840
-    assert len(found) == len(UP) - 4
-    assert [path.name for path in tmp_path.iterdir()] == ["a.prom"]
-
-
-@pytest.mark.parametrize("count", [None, 2])
-def test_the_file_goes_with_the_link_and_stays_after_the_last_count(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, count: int | None
-) -> None:
-    """Nobody shall go on showing a link that is not there."""
-    file = tmp_path / "a.prom"
+def test_it_ends_after_the_last_count_or_with_the_link(monkeypatch: pytest.MonkeyPatch) -> None:
     readings = iter([Reading(10.0, UP), Reading(11.0, UP)])
 
     def read(name: str, names: list[str]) -> Reading:
@@ -80,104 +55,24 @@ def test_the_file_goes_with_the_link_and_stays_after_the_last_count(
 
     monkeypatch.setattr(watch, "names_of", lambda name: list(UP))
     monkeypatch.setattr(watch, "read", read)
-    seen = watch.moments("rt0", 0.1, count, file)
+    assert len(list(watch.moments("rt0", 0.1, 1))) == 1
+    seen = watch.moments("rt0", 0.1, None)
     next(seen)
-    assert file.is_file()
-    if count:
-        assert len(list(seen)) == 1 and file.is_file()
-        return
     with pytest.raises(EnvironmentProblemError):
-        list(seen)
-    assert not file.exists()
-
-
-def test_it_goes_where_it_lies_and_a_link_to_it_stays(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    (tmp_path / "there").mkdir()
-    (tmp_path / "a.prom").symlink_to("there/b.prom")
-    monkeypatch.setattr(watch, "names_of", lambda name: list(UP))
-    monkeypatch.setattr(watch, "read", lambda name, names: Reading(10.0, UP))
-    seen = watch.moments("rt0", 0.1, None, tmp_path / "a.prom")
-    next(seen)
-    assert (tmp_path / "there" / "b.prom").is_file()
-    seen.close()
-    assert (tmp_path / "a.prom").is_symlink() and list((tmp_path / "there").iterdir()) == []
+        next(seen)
 
 
 @pytest.mark.parametrize("number", interrupts.ENDING)
-def test_whatever_ends_the_program_takes_its_file_away(
-    number: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_each_of_them_ends_it(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """`python3 -m keepon_host link watch`, too, as a service has it."""
-    file = tmp_path / "a.prom"
-    seen: list[bool] = []
 
     def read(name: str, names: list[str]) -> Reading:
-        if file.is_file():
-            seen.append(True)
-            signal.raise_signal(number)
+        signal.raise_signal(number)
         return Reading(10.0, UP)
 
     monkeypatch.setattr(watch, "names_of", lambda name: list(UP))
     monkeypatch.setattr(watch, "read", read)
-    words = ["link", "watch", "rt0", "--interval", "0.1", "--textfile", str(file)]
-    assert cli.main(words) == EXIT_INTERRUPTED
-    assert seen == [True] and not file.exists()
-
-
-def test_figures_that_cannot_be_renewed_go(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A full disk; but what was there before the watch stays."""
-    file = tmp_path / "a.prom"
-    file.write_text("of somebody else's")
-    full = iter([False, True, True])
-    written = watch.write_textfile
-
-    def write(path: Path, moment: Moment) -> None:
-        if next(full):
-            raise ConfigError("option --textfile: no space left")
-        written(path, moment)
-
-    monkeypatch.setattr(watch, "names_of", lambda name: list(UP))
-    monkeypatch.setattr(watch, "read", lambda name, names: Reading(10.0, UP))
-    monkeypatch.setattr(watch, "write_textfile", write)
-    with pytest.raises(ConfigError):
-        list(watch.moments("rt0", 0.1, None, file))
-    assert not file.exists()
-    file.write_text("of somebody else's")
-    with pytest.raises(ConfigError):
-        list(watch.moments("rt0", 0.1, None, file))
-    assert file.read_text() == "of somebody else's"
-
-
-def test_a_file_that_cannot_be_written_leaves_the_old_one(tmp_path: Path) -> None:
-    (tmp_path / "a.prom").mkdir()
-    with pytest.raises(ConfigError, match=r"a\.prom\": is no ordinary file and stays"):
-        watch.write_textfile(tmp_path / "a.prom", moment())
-    assert [path.name for path in tmp_path.iterdir()] == ["a.prom"]
-
-
-def test_what_is_no_file_is_left_alone(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    (tmp_path / "loop").symlink_to("loop")
-    for name in ("pipe", "loop", ".", ""):
-        with pytest.raises(ConfigError, match="option --textfile"):
-            watch.write_textfile(tmp_path / name, moment())
-    assert (tmp_path / "pipe").is_fifo()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["loop", "pipe"]
-
-
-def test_a_link_to_a_file_stays_one(tmp_path: Path) -> None:
-    (tmp_path / "there").mkdir()
-    (tmp_path / "a.prom").symlink_to("there/b.prom")
-    watch.write_textfile(tmp_path / "a.prom", moment())
-    assert (tmp_path / "a.prom").is_symlink()
-    assert "keepon_frames_total" in (tmp_path / "there" / "b.prom").read_text()
-
-
-def test_a_name_that_is_no_text_is_written_all_the_same(tmp_path: Path) -> None:
-    watch.write_textfile(tmp_path / "a.prom", moment(name="\udcff"))
-    assert [path.name for path in tmp_path.iterdir()] == ["a.prom"]
+    assert cli.main(["link", "watch", "rt0", "--interval", "0.1"]) == EXIT_INTERRUPTED
 
 
 def test_errors_are_told_to_the_picosecond() -> None:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +13,6 @@ from pathlib import Path
 import pytest
 from keepon.errors import ConfigError, EnvironmentProblemError, TraceError
 from keepon.model import documents
-from keepon_host import interrupts
 
 OURS = '{"schema": "keepon.result/1"}'
 
@@ -147,16 +145,6 @@ def test_readers_refuse_what_they_do_not_know(tmp_path: Path) -> None:
             documents.read(path, "keepon.result/1")
     with pytest.raises(TraceError, match="cannot be read"):
         documents.read(tmp_path / "absent.json", "keepon.result/1")
-
-
-def test_ctrl_c_while_the_folder_is_written_waits_until_it_is_whole() -> None:
-    before = signal.getsignal(signal.SIGINT)
-    with interrupts.interrupts_wait() as seen:
-        signal.raise_signal(signal.SIGINT)
-        written = True
-    assert written
-    assert seen == [signal.SIGINT]
-    assert signal.getsignal(signal.SIGINT) == before
 
 
 def test_a_file_that_fails_half_way_leaves_the_earlier_one_and_nothing_else(tmp_path: Path) -> None:

@@ -423,7 +423,8 @@ def test_a_result_whose_scenario_was_damaged_is_refused(
     for arguments in (["report", str(out)], ["compare", str(out), str(out)]):
         assert _run(arguments, monkeypatch) == 2
         told = capsys.readouterr().err
-        assert "key `effective.stream[0].period_ns` = soon: " in told, told
+        wrong = 'key `stream[0].period_ns` (stream "F1") = "soon": must be a whole number, '
+        assert f"table `effective`: {wrong}" in told, told
         assert told.count("\n") == 1
 
 

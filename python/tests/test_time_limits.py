@@ -19,7 +19,8 @@ from helpers import TWO_STATIONS
 from keepon.cli import app, planning
 from keepon.cli import plan_command as command
 from keepon.errors import EXIT_INPUT, EXIT_MET, EXIT_MISSED, EXIT_NOT_TRIED
-from keepon.model import documents, loading, schemacheck
+from keepon.model import documents, loading
+from keepon.model.plan import Plan
 from keepon.model.scenario import Scenario
 from keepon.planner import plan as make_plan
 from keepon.planner.network import exact, explain, pairs, search, solve
@@ -113,7 +114,7 @@ def test_whenever_the_time_is_over_there_is_an_answer_that_says_so(
         except TimeUpError as error:
             told.add(str(error))
             continue
-        assert schemacheck.first_problem(plan, documents.json_schema("plan")) is None
+        documents.check("plan", plan, Plan)
         if plan["status"] == "feasible":
             assert plan["verified"]
             assert ("trial" in plan) != ("not_tried" in plan)
@@ -286,7 +287,7 @@ def test_a_plan_without_a_trial_says_so(
         printed = capsys.readouterr().out
         if as_json:
             plan = json.loads(printed)
-            assert schemacheck.first_problem(plan, documents.json_schema("plan")) is None
+            documents.check("plan", plan, Plan)
             assert "trial" not in plan
         else:
             assert printed.startswith(f"{scenario.name}: plan (first-fit), {planning.NO_TIME}\n")

@@ -14,7 +14,6 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from keepon_host import interrupts
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -95,6 +94,5 @@ def experiment(settings: S, spread: Spread, make: Make[S]) -> Found:
         results = decide(tasks, spread, told)
     if not results.findings:
         raise KeyboardInterrupt
-    with interrupts.interrupts_wait() as seen:
-        parts = make(settings, results.findings, tasks)
-        return Found(parts, counts.raw(results.findings), results.interrupted or bool(seen))
+    parts = make(settings, results.findings, tasks)
+    return Found(parts, counts.raw(results.findings), results.interrupted)

@@ -73,7 +73,7 @@ def in_order(
     """
     with ThreadPoolExecutor(workers or processors()) as pool:
         try:
-            with interrupts.obeyed_after():
+            with interrupts.deferred():
                 futures: list[Future[Result]] = [pool.submit(work, item) for item in items]
             done = as_done(futures)
             for future in futures:
@@ -89,7 +89,7 @@ def _stop(pool: ThreadPoolExecutor) -> None:
     """What has not begun never does; what runs is told, and waited for, whatever comes meanwhile:
     nobody would tell it again.
     """
-    with interrupts.interrupts_wait():
+    with interrupts.deferred():
         _stopping.set()
         try:
             pool.shutdown(wait=True, cancel_futures=True)

@@ -354,10 +354,6 @@ def _link_verb(verb: str) -> Verb:
             "--interval", metavar="SECONDS", type=float, default=1.0, help="Between readings (1)."
         )
         parser.add_argument("--count", metavar="N", type=int, help="Readings; default: until ^C.")
-        parser.add_argument(
-            "--textfile", metavar="FILE", type=Path,
-            help="Write each reading there for node_exporter (*.prom).",
-        )  # fmt: skip
     parser.flag("--json", "Print the result as JSON.")
 
     def run(chosen: Chosen) -> str:
@@ -371,7 +367,7 @@ def _link_verb(verb: str) -> Verb:
             return commands.delete(chosen.name, chosen.json)
         if verb == "fit":
             return fit.run(Path(chosen.file), chosen.rate, chosen.slot_bytes, chosen.json)
-        view.watch_link(chosen.name, chosen.interval, chosen.count, chosen.json, chosen.textfile)
+        view.watch_link(chosen.name, chosen.interval, chosen.count, chosen.json)
         return ""
 
     return Verb(parser, run)

@@ -1,63 +1,72 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ctrl-C, SIGTERM and SIGHUP: they end a command alike, and not while something is finished that
-must be whole.
+"""Ctrl-C, SIGTERM and SIGHUP end a command alike, by KeyboardInterrupt, and not while something is
+written that must be whole.
+
+Python runs handlers in the main thread whatever signals that blocks: any thread that does not block
+one gets it. So what comes too early is remembered by the handler, not by pthread_sigmask().
 """
 
 from __future__ import annotations
 
-import _thread
 import signal
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Final
+from typing import Any, Final
 
 ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+Handler = Callable[[int, FrameType | None], Any] | int | None
 AGAIN_S: Final = 1.0
 """Another one within this is part of the first: `timeout` sends one to the process and one to its
 group, and shell and kernel both send one when a connection is lost.
 """
 
-LOADED_S: Final = 0.01
-"""How soon to look again whether what was under way is finished."""
+
+class _Command:
+    """The command at work."""
+
+    deferring = 0  # blocks of `deferred` round what is done
+    is_pending = False  # one came within them
+    is_interrupted = False
 
 
-class _Told:
-    """What has become of this command."""
+def handled_by(handler: Handler) -> dict[int, Handler]:
+    """Have them call `handler`; what the caller of the command ignores (nohup) stays ignored.
 
-    raised = False  # KeyboardInterrupt, by one of them
-    over = False  # what comes now comes too late
-
-
-_FINISHED_FIRST: Final = {"<frozen importlib._bootstrap>"}
-"""Files of code: a module that is loaded may swallow an interrupt or make another exception of
-it.
-"""
-
-
-def finish_first(file: str) -> None:
-    """Whatever the functions of this file are at is finished before a command ends. That must
-    take under a second.
+    Returns:
+        What they called before.
     """
-    _FINISHED_FIRST.add(file)
-
-
-@contextmanager
-def ended_by(handler: Callable[[int, FrameType | None], object]) -> Iterator[None]:
-    """What ends the command calls `handler`; what whoever started it ignores (nohup) stays so."""
     if threading.current_thread() is not threading.main_thread():
-        yield
-        return
+        return {}
+    before: dict[int, Handler] = {number: signal.getsignal(number) for number in ENDING}
     before = {
-        number: found
-        for number in ENDING
-        if (found := signal.getsignal(number)) not in (signal.SIG_IGN, None)
+        number: found for number, found in before.items() if found not in (signal.SIG_IGN, None)
     }
     for number in before:
         signal.signal(number, handler)
+    return before
+
+
+@contextmanager
+def ending_interrupts() -> Iterator[None]:
+    """Within the block each of them raises KeyboardInterrupt, once it is not deferred."""
+    _Command.is_pending = _Command.is_interrupted = False
+    last_s = -AGAIN_S
+
+    def ended(_number: int, _frame: FrameType | None) -> None:
+        nonlocal last_s
+        now_s = time.monotonic()
+        if now_s - last_s < AGAIN_S:
+            return
+        last_s = now_s
+        if _Command.deferring:
+            _Command.is_pending = True
+        else:
+            _interrupt()
+
+    before = handled_by(ended)
     try:
         yield
     finally:
@@ -65,93 +74,33 @@ def ended_by(handler: Callable[[int, FrameType | None], object]) -> Iterator[Non
             signal.signal(number, found)
 
 
+def _interrupt() -> None:
+    _Command.is_interrupted = True
+    raise KeyboardInterrupt
+
+
 def came() -> bool:
     """Whether the command has been interrupted: another exception that ends it comes of that, as
     libraries in C make some of it.
     """
-    return _Told.raised
-
-
-def over() -> bool:
-    """Whether the command has ended, with an exit code of its own."""
-    return _Told.over
+    return _Command.is_interrupted
 
 
 @contextmanager
-def ending_interrupts() -> Iterator[None]:
-    """SIGTERM and SIGHUP raise KeyboardInterrupt, too, so that all that is half done is taken
-    away; not within what is to be finished first. Where Python could not hand it on, as in
-    callbacks, it comes again.
-    """
-    _Told.raised = _Told.over = False
-    last_s = -AGAIN_S
-
-    def ended(number: int, frame: FrameType | None) -> None:
-        nonlocal last_s
-        if _is_finished_first(frame):
-            # To the main thread, which may be waiting by then. Not by a timer: the planner has the
-            # one, and those of processor time go to whoever is running. Nor by threading.Thread,
-            # whose locks what is interrupted may hold.
-            _thread.start_new_thread(_again, (number, threading.get_ident()))
-            return
-        now_s = time.monotonic()
-        if now_s - last_s < AGAIN_S:
-            return
-        last_s = now_s
-        _Told.raised = True
-        raise KeyboardInterrupt
-
-    main, told_before = threading.get_ident(), sys.unraisablehook
-
-    def unraisable(what: sys.UnraisableHookArgs) -> None:
-        nonlocal last_s
-        if not isinstance(what.exc_value, KeyboardInterrupt):
-            told_before(what)
-            return
-        last_s = -AGAIN_S
-        _thread.start_new_thread(_again, (signal.SIGINT, main))
-
-    with ended_by(ended):
-        sys.unraisablehook = unraisable
-        try:
-            yield
-        finally:
-            sys.unraisablehook = told_before
-            _Told.over = True
-
-
-def _again(number: int, main: int) -> None:
-    time.sleep(LOADED_S)
-    signal.pthread_kill(main, number)
-
-
-def _is_finished_first(frame: FrameType | None) -> bool:
-    """Whether this is part of an import, or of what else may not be cut short."""
-    while frame is not None:
-        if frame.f_code.co_filename in _FINISHED_FIRST:
-            return True
-        frame = frame.f_back
-    return False
-
-
-@contextmanager
-def obeyed_after() -> Iterator[None]:
-    """They are obeyed when the block is done, which takes under a second.
+def deferred() -> Iterator[None]:
+    """What comes within the block is obeyed after it, which takes a second or so.
 
     Raises:
         KeyboardInterrupt: one came.
     """
-    with interrupts_wait() as seen:
+    if threading.current_thread() is not threading.main_thread():
+        yield  # no handler runs in this thread
+        return
+    _Command.deferring += 1
+    try:
         yield
-    if seen:
-        raise KeyboardInterrupt
-
-
-@contextmanager
-def interrupts_wait() -> Iterator[list[int]]:
-    """They are remembered instead of obeyed: what is complete gets written, which takes under a
-    second.
-    """
-    seen: list[int] = []
-    with ended_by(lambda number, _frame: seen.append(number)):
-        yield seen
+    finally:
+        _Command.deferring -= 1
+        if _Command.is_pending and not _Command.deferring:
+            _Command.is_pending = False
+            _interrupt()

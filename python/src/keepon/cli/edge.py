@@ -33,7 +33,7 @@ from keepon.errors import (
     EXIT_INTERRUPTED,
     KeeponError,
 )
-from keepon.model import hidden, lines
+from keepon.model import atomic, lines
 
 MESSAGE_MAX = 2_000
 BARRED = (errno.EACCES, errno.EPERM, errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR, errno.EROFS)
@@ -73,7 +73,7 @@ def guard(command: Callable[[], int | None]) -> int:
 
 def _guarded(command: Callable[[], int | None]) -> int:
     Settings.source, Settings.concluded, Settings.left = "", False, NOTHING
-    hidden.placed.clear()
+    atomic.placed.clear()
     open_output()
     try:
         code = command()
@@ -127,9 +127,9 @@ def _guarded(command: Callable[[], int | None]) -> int:
 
 def _left() -> str:
     """What an interrupted command leaves: what it made before is whole."""
-    if Settings.left != NOTHING or not hidden.placed:
+    if Settings.left != NOTHING or not atomic.placed:
         return Settings.left
-    names = ", ".join(str(path) for path in dict.fromkeys(hidden.placed))
+    names = ", ".join(str(path) for path in dict.fromkeys(atomic.placed))
     return f"{errors.one_line(names, 200)} had been written"
 
 

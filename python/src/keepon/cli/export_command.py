@@ -18,7 +18,7 @@ from keepon.errors import ConfigError, one_line, shell_path
 from keepon.export import commands, dot, output, tsnkit, tsnkit_reader, tsntool, yang
 from keepon.export.exported import Exported, Planned
 from keepon.machines.station import vlan_name
-from keepon.model import documents, loading, schemacheck, schemafiles
+from keepon.model import documents, loading, schemafiles
 from keepon.model.plan import Plan, read
 from keepon.model.scenario import Scenario
 from keepon.model.topology import check_single_ports
@@ -63,9 +63,7 @@ def checked_plan(path: Path, scenario: Scenario, source: Path) -> Plan:
             f'{path}: key `status` = "{one_line(plan.get("status"))}": must be "feasible", there is'
             f" nothing to export; change the scenario as keepon plan {shell_path(source)} says"
         )
-    if wrong := schemacheck.first_problem(plan, documents.json_schema("plan")):
-        key, value, rule = wrong
-        raise ConfigError(f"{path}: key `{key}` = {one_line(value)}: {rule}{again}")
+    documents.check(path, plan, Plan, again.removeprefix("; "))
     if plan.get("verified") is not True:
         raise ConfigError(f"{path}: key `verified` = {plan.get('verified')}: must be true{again}")
     if plan.get("scenario") != scenario.name:

@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from keepon_host import interrupts
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
@@ -105,9 +104,7 @@ def solve(
     files.check_target(source, out)
     with _progress() as told:
         answers = files.solve_all(loaded, time_limit_s, seed, workers, told)
-    with interrupts.interrupts_wait() as seen:
-        files.write(out, answers)
-    answers.interrupted |= bool(seen)
+    files.write(out, answers)
     summary = _summary(answers)
     if as_json:
         print(json.dumps(summary, indent=1))

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import tomli_w
-from keepon_host.interrupts import interrupts_wait
 
 from keepon import __version__
 from keepon.cli import planning
@@ -241,9 +240,7 @@ def run_scenario(
         target = replace(target, capture_frames=capture_frames)
     outcome = target.run_all(scenario, plan, seed, progress)
     if outcome.runs:
-        with interrupts_wait() as seen:
-            write_folder(folder, scenario, plan, outcome, capture_frames)
-        outcome.interrupted |= bool(seen)
+        write_folder(folder, scenario, plan, outcome, capture_frames)
     return outcome
 
 

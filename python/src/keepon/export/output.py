@@ -11,7 +11,7 @@ from typing import Any
 
 from keepon.errors import ConfigError, EnvironmentProblemError
 from keepon.export.exported import Exported
-from keepon.model import hidden
+from keepon.model import atomic
 from keepon.model.documents import begins, check_replaces, read, schema_of, write_text
 
 MANIFEST_FILE = "export.json"
@@ -40,14 +40,12 @@ def _foreign(folder: Path) -> str | None:
 
 
 def check_folder(folder: Path, force: bool) -> None:
-    """Refuse a folder that is in use; and take away what exports that were killed have left beside
-    it.
+    """Refuse a folder that is in use.
 
     Raises:
         ConfigError: it is a file, or holds something and `force` is false, or holds what no export
             wrote.
     """
-    hidden.take_away(folder)
     if not (folder.exists() or folder.is_symlink()):
         return
     if not folder.is_dir() or folder.is_symlink():
@@ -110,14 +108,12 @@ def write_folder(folder: Path, exported: Exported, manifest: dict[str, Any]) -> 
     """
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with hidden.beside(folder) as work:
+        with atomic.new_folder(folder) as work:
             for name, text in {
                 **exported.files,
                 MANIFEST_FILE: json.dumps(manifest, indent=1) + "\n",
             }.items():
                 (work / name).write_text(text, encoding="utf-8", newline="\n")
                 (work / name).chmod(0o755 if text.startswith("#!") else 0o644)
-            work.chmod(0o755)
-            hidden.take_place(work, folder)
     except OSError as error:
         raise _problem(folder, error) from error

@@ -17,8 +17,10 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, TextIO
 
+from pydantic import TypeAdapter, ValidationError
+
 from keepon.errors import ConfigError, EnvironmentProblemError, TraceError, one_line
-from keepon.model import hidden, schemacheck
+from keepon.model import atomic, validation
 from keepon.model.lines import DIGITS_MAX
 
 PACKAGE = "keepon.model"
@@ -37,6 +39,7 @@ TABLE_FILES = "packets-*.csv"
 STUDY_SCHEMA = "keepon.study/1"
 """What a result file is in the result folder of a published study."""
 RESULT_SCHEMAS = ("keepon.result/", "keepon.study/")
+DAMAGED = "the file is damaged or of another version, make it again"
 NUMBER_MAX = 1e100
 BYTES_MAX = 2**28
 """Of files that are read to see whether they are ours."""
@@ -70,11 +73,18 @@ def whole(text: str) -> int:
     return int(text)
 
 
+def _whole(text: str) -> int:
+    """A whole number of a document, in which each is divided or drawn as a float somewhere."""
+    value = whole(text)
+    finite(text)
+    return value
+
+
 def _parsed(path: Path) -> Any:
     try:
         return json.loads(
             path.read_text(encoding="utf-8-sig"),
-            parse_int=whole,
+            parse_int=_whole,
             parse_float=finite,
             parse_constant=finite,
         )
@@ -104,53 +114,46 @@ def read(path: Path, schema: str) -> dict[str, Any]:
     return dict(document)
 
 
-def read_whole(
-    path: Path, schema: str, may_lack: Container[str] = (), package: str = PACKAGE
-) -> dict[str, Any]:
+def read_whole(path: Path, schema: str, kind: Any, may_lack: Container[str] = ()) -> dict[str, Any]:
     """A JSON file of ours that has all its parts.
 
     Args:
+        kind: the document's type.
         may_lack: keys that files of earlier versions do not have.
-        package: has the JSON Schema.
 
     Raises:
-        TraceError: as `read`, or it breaks the JSON Schema of its kind.
+        TraceError: as `read`, or it is not of its type.
     """
     document = read(path, schema)
-    kind = schema.removeprefix("keepon.").partition("/")[0]
-    check(path, document, _without(json_schema(kind, package), may_lack))
+    check(path, document, kind, may_lack=may_lack)
     return document
 
 
-def check(path: Path, part: dict[str, Any], schema: Any, within: str = "") -> None:
-    """See to it that what was read of a file is what its JSON Schema says.
+def check(
+    source: object,
+    document: Mapping[str, Any],
+    kind: Any,
+    remedy: str = DAMAGED,
+    may_lack: Container[str] = (),
+) -> Any:
+    """What was read of a file as its type has it: its dataclasses made.
 
     Args:
-        within: what comes before the keys of `part` in the file, as "effective.".
+        source: what to call the file in messages.
 
     Raises:
-        TraceError: one sentence on the first key that is not.
+        TraceError: one sentence on the first key that is wrong; it ends with the remedy.
     """
-    if wrong := schemacheck.first_problem(part, schema):
-        key, value, rule = wrong
-        raise TraceError(
-            f"{path}: key `{within}{key}` = {one_line(value)}: {rule}; the file is damaged or of"
-            " another version, make it again"
-        )
-
-
-def _without(schema: Any, keys: Container[str]) -> Any:
-    """A JSON Schema that requires no such keys."""
-    if isinstance(schema, list):
-        return [_without(entry, keys) for entry in schema]
-    if not isinstance(schema, dict):
-        return schema
-    return {
-        name: [key for key in entry if key not in keys]
-        if name == "required" and isinstance(entry, list)
-        else _without(entry, keys)
-        for name, entry in schema.items()
-    }
+    try:
+        # Strictly, and still a table becomes a dataclass: pydantic does both only of JSON.
+        return TypeAdapter(kind).validate_json(json.dumps(document), strict=True)
+    except ValidationError as failure:
+        if wrong := validation.first(failure, document, may_lack=may_lack):
+            value = "missing" if wrong.is_missing else one_line(wrong.value)
+            raise TraceError(
+                f"{source}: key `{wrong.key}` = {value}: {wrong.rule}; {remedy}"
+            ) from None
+        return document
 
 
 def schema_of(path: Path) -> str | None:
@@ -218,13 +221,9 @@ def _replacing(path: Path, remedy: str) -> Iterator[TextIO]:
             raise _unwritable(path, error, remedy) from error
         return
     path = Path(os.path.realpath(path)) if path.is_symlink() else path
-    hidden.take_away(path)
     try:
-        with hidden.beside(path) as work:
-            draft = work / path.name
-            with draft.open("w", encoding="utf-8") as handle:
-                yield handle
-            hidden.put(draft, path)
+        with atomic.new_file(path) as draft, draft.open("w", encoding="utf-8") as handle:
+            yield handle
     except OSError as error:
         raise _unwritable(path, error, remedy) from error
 
@@ -328,13 +327,12 @@ def check_replaces(option: str, path: Path | None, is_ours: IsOurs, kind: str) -
 
 def check_target(folder: Path) -> None:
     """Refuse, before any work is done, a result folder that could not be written or is not ours to
-    replace; and take away what runs that were killed have left beside it.
+    replace.
 
     Raises:
         ConfigError: it is a file or a folder that holds something else.
         EnvironmentProblemError: its parent cannot be made or written.
     """
-    hidden.take_away(folder)
     if folder.exists():
         if not folder.is_dir():
             raise ConfigError(f"{folder}: is a file; choose another result folder with --out")
@@ -345,7 +343,7 @@ def check_target(folder: Path) -> None:
             )
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        hidden.can_be_made(folder)
+        atomic.check_writable(folder)
     except OSError as error:
         raise EnvironmentProblemError(
             f"{folder}: cannot be written ({error.strerror}); choose another result folder with"
@@ -361,7 +359,7 @@ def result_folder(folder: Path) -> Iterator[Path]:
     folder = Path(os.path.realpath(folder)) if folder.is_symlink() else folder
     check_target(folder)
     try:
-        with hidden.for_folder(folder) as work:
+        with atomic.new_folder(folder) as work:
             yield work
     except OSError as error:
         raise EnvironmentProblemError(

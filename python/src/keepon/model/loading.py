@@ -5,9 +5,7 @@ range, remedy.
 
 from __future__ import annotations
 
-import difflib
 import json
-import re
 import tomllib
 from collections import deque
 from pathlib import Path
@@ -16,7 +14,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from keepon.errors import ConfigError, one_line
-from keepon.model import faultchecks, framelengths, launchtime, lines, ptpgates
+from keepon.model import faultchecks, framelengths, launchtime, lines, ptpgates, validation
 from keepon.model.hosts import HOSTS, check_stages
 from keepon.model.qdiscs import scenarios as qdiscs
 from keepon.model.scenario import SCENARIO_SCHEMA, Scenario
@@ -25,10 +23,8 @@ from keepon.model.topology import Topology, port_names
 from keepon.model.wire import byte_time_ps
 
 Model = TypeVar("Model", bound=BaseModel)
-_ID_KEYS = ("id", "name")
 TEXT_MOST = 1 << 25
 _EXAMPLE = "examples/habitat.toml"
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def _shown(value: Any) -> str:
@@ -42,155 +38,6 @@ def problem(source: str, key: str, value: Any, expectation: str) -> ConfigError:
     """The one sentence every wrong key gets."""
     path, space, owner = key.partition(" (")
     return ConfigError(f"{source}: key `{path}`{space}{owner} = {_shown(value)}: {expectation}")
-
-
-def _path(location: tuple[int | str, ...]) -> str:
-    text = ""
-    for part in location:
-        name = part if isinstance(part, int) or _BARE.fullmatch(part) else f'"{part}"'
-        text += f"[{name}]" if isinstance(part, int) else f".{name}" if text else str(name)
-    return text
-
-
-def _has(value: Any, part: int | str) -> bool:
-    if isinstance(value, list):
-        return isinstance(part, int) and part < len(value)
-    return isinstance(value, dict) and part in value
-
-
-def _resolve(
-    document: Any, location: tuple[int | str, ...]
-) -> tuple[tuple[int | str, ...], Any, Any]:
-    """Location without pydantic's union tags, its value (None if absent) and the table or list
-    around it.
-    """
-    kept: list[int | str] = []
-    value: Any = document
-    around: Any = None
-    for position, part in enumerate(location):
-        if _has(value, part):
-            around, value = value, value[part]
-        elif position == len(location) - 1 and isinstance(value, dict) and "[" not in str(part):
-            around, value = value, None
-        else:
-            continue
-        kept.append(part)
-    return tuple(kept), value, around
-
-
-def _owner(document: dict[str, Any], location: tuple[int | str, ...]) -> str:
-    """' (stream "F2")' for a key inside a named entry, so that nobody has to count."""
-    if len(location) > 2 and isinstance(location[1], int):
-        entry = document[str(location[0])][location[1]]
-        for key in _ID_KEYS:
-            if (
-                isinstance(entry, dict)
-                and isinstance(entry.get(key), str)
-                and location[2:] != (key,)
-            ):
-                return f' ({location[0]} "{entry[key]}")'
-    return ""
-
-
-def _known_keys(model: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:
-    """Keys the table at `location` may have, found by walking the models' fields."""
-    for part in location:
-        if isinstance(part, int):
-            continue
-        found = None
-        for name, field in model.model_fields.items():
-            if part in (name, field.alias):
-                found = field.annotation
-        nested = _models_in(found)
-        if not nested:
-            return []
-        model = nested[0]
-    return [field.alias or name for name, field in model.model_fields.items()]
-
-
-def _models_in(annotation: Any) -> list[type[BaseModel]]:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return [annotation]
-    models: list[type[BaseModel]] = []
-    for argument in getattr(annotation, "__args__", ()):
-        models.extend(_models_in(argument))
-    return models
-
-
-def _suggestion(word: str, known: list[str], told: bool = False) -> str:
-    """`told`: the message has named them already."""
-    close = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
-    if close:
-        return f'did you mean "{close[0]}"?'
-    return "choose one" if told else "known here: " + ", ".join(known)
-
-
-_NAME = re.compile(r"\^\[A-Za-z0-9\]\[A-Za-z0-9\._-\]\{0,(\d+)\}\$")
-"""The pattern of a name."""
-
-
-def _pattern(pattern: str) -> str:
-    name = _NAME.fullmatch(pattern)
-    if name is None:
-        return f"must match {pattern}"
-    most = int(name[1]) + 1
-    return f"must be a letter or digit, then letters, digits and . _ - ({most} at most)"
-
-
-def _sentence(
-    source: str, document: dict[str, Any], error: Any, model: type[BaseModel], example: str
-) -> ConfigError:
-    location, value, around = _resolve(document, error["loc"])
-    key = _path(location) + _owner(document, location)
-    kind, context = error["type"], error.get("ctx", {})
-    if kind == "keepon":
-        return problem(source, key, value, f"{context['message']}; {context['remedy']}")
-    if kind == "missing":
-        path, space, owner = key.partition(" (")
-        return ConfigError(
-            f"{source}: key `{path}`{space}{owner} is missing; add it, {example} shows the format"
-        )
-    if kind == "extra_forbidden":
-        known = _known_keys(model, location[:-1])
-        if isinstance(around, dict):
-            known = [name for name in known if name not in around] or known
-        return problem(source, key, value, f"unknown key; {_suggestion(str(location[-1]), known)}")
-    if kind == "literal_error":
-        given = str(context["expected"]).replace(" or ", ", ").split(", ")
-        words = [word.strip("'\" ") for word in given]
-        if given == words:
-            rule = f"must be one of {', '.join(words)}; write the number without quotes"
-            return problem(source, key, value, rule)
-        allowed = ", ".join(f'"{word}"' for word in words)
-        return problem(
-            source, key, value, f"must be one of {allowed}; {_suggestion(str(value), words, True)}"
-        )
-    if kind in ("too_short", "list_type", "tuple_type"):
-        return problem(source, key, value, "must be a list with at least one entry; add one")
-    if kind in ("model_type", "model_attributes_type", "dict_type"):
-        return problem(source, key, value, "must be a table; write it as [key] or key = { ... }")
-    if kind == "string_pattern_mismatch":
-        rule = _pattern(context["pattern"])
-        return problem(source, key, value, f"{rule}; {example} shows the format")
-    if kind == "string_type":
-        return problem(source, key, value, "must be a string; write it in quotes")
-    if kind == "bool_type":
-        return problem(source, key, value, "must be true or false; write it without quotes")
-    return problem(source, key, value, f"{error['msg'].lower()}; {example} shows the format")
-
-
-def _first_error(document: dict[str, Any], errors: list[Any]) -> Any:
-    """Of a union's errors take the branch that fits the kind of value written: a table or
-    a word.
-    """
-
-    def rank(error: Any) -> tuple[int, int]:
-        _, value, _ = _resolve(document, error["loc"])
-        word = error["type"] in ("literal_error", "keepon")
-        mismatch = word if isinstance(value, dict) else error["type"] in ("model_type", "dict_type")
-        return (1 if mismatch else 0, 0 if error["type"] == "extra_forbidden" else 1)
-
-    return min(errors, key=rank)
 
 
 def parse(text: str, source: str) -> Scenario:
@@ -254,7 +101,7 @@ def _too_long(text: str, source: str, what: str, error: ValueError) -> ConfigErr
         return ConfigError(f"{source}: not a {what}: {one_line(error, 200)}; shorten that number")
     place, digits = found
     return ConfigError(
-        f"{source}: key `{_path(place)}` = a number of {digits} digits: must have"
+        f"{source}: key `{validation.path(place)}` = a number of {digits} digits: must have"
         f" {lines.DIGITS_MAX} at most; shorten that number"
     )
 
@@ -262,9 +109,24 @@ def _too_long(text: str, source: str, what: str, error: ValueError) -> ConfigErr
 def _validated(document: dict[str, Any], source: str, model: type[Model], example: str) -> Model:
     try:
         return model.model_validate(document)
-    except ValidationError as error:
-        first = _first_error(document, error.errors())
-        raise _sentence(source, document, first, model, example) from None
+    except ValidationError as failure:
+        raise _refusal(source, document, failure, model, example) from None
+
+
+def _refusal(
+    source: str,
+    document: dict[str, Any],
+    failure: ValidationError,
+    model: type[BaseModel],
+    example: str,
+) -> ConfigError:
+    wrong = validation.first(failure, document, model)
+    assert wrong is not None  # no key may be missing
+    owner = f" ({wrong.owner})" if wrong.owner else ""
+    shows = f"{example} shows the format"
+    if wrong.is_missing:
+        return ConfigError(f"{source}: key `{wrong.key}`{owner} is missing; add it, {shows}")
+    return problem(source, wrong.key + owner, wrong.value, f"{wrong.rule}; {wrong.remedy or shows}")
 
 
 def of_document(document: dict[str, Any], source: str) -> Scenario:
@@ -308,7 +170,7 @@ def load(path: Path) -> Scenario:
 
 def _node(source: str, key: str, value: str, nodes: list[str], what: str = "node") -> None:
     if value not in nodes:
-        raise problem(source, key, value, f"no such {what}; {_suggestion(value, nodes)}")
+        raise problem(source, key, value, f"no such {what}; {validation.suggestion(value, nodes)}")
 
 
 def _unique(source: str, scenario: Scenario) -> None:

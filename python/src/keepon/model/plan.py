@@ -9,7 +9,7 @@ at the reference plane, the first bit after the SFD.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Final, Literal, NotRequired, cast
+from typing import Annotated, Any, Final, Literal, NotRequired, cast
 
 from pydantic import ConfigDict, Field, with_config
 from pydantic.config import JsonDict
@@ -25,7 +25,9 @@ from keepon.model.typed import (
     NodeName,
     NotNegative,
     WireFrameBytes,
+    checked,
     together,
+    wrong,
 )
 
 PLAN_SCHEMA: Final = "keepon.plan/1"
@@ -102,7 +104,7 @@ _SLOTTED = (
 )
 
 
-@with_config(together(_SLOTTED))
+@together(_SLOTTED)
 class PlannedStation(TypedDict):
     """A port of a talker; most have one. Only `driver` and `streams` are there where nothing is
     slotted."""
@@ -155,7 +157,7 @@ class GateEntry(TypedDict):
     """for how long"""
 
 
-@with_config(together("cycle_ns base_ns entries"))
+@together("cycle_ns base_ns entries")
 class PlannedPort(TypedDict):
     """A port of a bridge; without `entries` its gates are always open."""
 
@@ -356,7 +358,17 @@ _IF_FEASIBLE: JsonDict = {
 }
 
 
-@with_config(ConfigDict(**CLOSED, json_schema_extra={"allOf": [_IF_NOT_FEASIBLE, _IF_FEASIBLE]}))
+def _check_status(plan: dict[str, Any]) -> None:
+    if plan["status"] == "feasible" and plan.get("verified") is not True:
+        raise wrong("verified", "must be true")
+    if plan["status"] != "feasible" and "why" not in plan:
+        raise wrong("why", f'must be there as `status` is "{plan["status"]}"')
+
+
+@checked(
+    _check_status,
+    ConfigDict(**CLOSED, json_schema_extra={"allOf": [_IF_NOT_FEASIBLE, _IF_FEASIBLE]}),
+)
 class Plan(Draft):
     """Slots, partitions, releases, gate lists and bounds; network time at the reference plane."""
 

@@ -154,7 +154,7 @@ class MeasuredStream(Accounting, Quantities, Outliers):
     """of the first frames; null: missing"""
 
 
-@with_config(together("delay_series delay_distribution", "onset_delays_ns onset_first_seq"))
+@together("delay_series delay_distribution", "onset_delays_ns onset_first_seq")
 class StreamResult(MeasuredStream):
     """A stream in one run."""
 
@@ -241,7 +241,7 @@ class ClockOffsets(TypedDict):
 _SET_BY_PTP = "source stamps grandmaster offset_ns absolute_p999_ns lock_s lock_bound_ns steps sync"
 
 
-@with_config(together(_SET_BY_PTP, config=OPEN))
+@together(_SET_BY_PTP, config=OPEN)
 class Clock(TypedDict):
     """A clock over a run.
 
@@ -567,4 +567,4 @@ def read(path: Path) -> Result:
     Raises:
         TraceError: it cannot be read, is not JSON, or is no whole result.
     """
-    return cast(Result, documents.read_whole(path, RESULT_SCHEMA, _EARLIER_LACK))
+    return cast(Result, documents.read_whole(path, RESULT_SCHEMA, Result, _EARLIER_LACK))

@@ -20,8 +20,6 @@ from keepon.model.result import read as read_result
 from keepon.model.scenario import Scenario
 from keepon.model.topology import Topology
 
-_DAMAGED = "the file is damaged or of another version, make it again"
-
 
 def read(folder: Path) -> tuple[Result, Plan]:
     """Result and plan of a result folder, with every key that reports rely on.
@@ -35,11 +33,11 @@ def read(folder: Path) -> tuple[Result, Plan]:
     scenario = _scenario(path, result)
     for number, run in enumerate(result["runs"]):
         for key, found in _problems(run, scenario):
-            raise TraceError(f"{path}: key `runs[{number}].{key}` {found}; {_DAMAGED}")
+            raise TraceError(f"{path}: key `runs[{number}].{key}` {found}; {documents.DAMAGED}")
     for key, found in contradictions.of_result(result, scenario):
-        raise TraceError(f"{path}: key `{key}` {found}; {_DAMAGED}")
+        raise TraceError(f"{path}: key `{key}` {found}; {documents.DAMAGED}")
     plan_path = folder / documents.PLAN_FILE
-    plan = cast(Plan, documents.read_whole(plan_path, PLAN_SCHEMA))
+    plan = cast(Plan, documents.read_whole(plan_path, PLAN_SCHEMA, Plan))
     wrong = itertools.chain(_plan_problems(plan, scenario), contradictions.of_plan(plan, result))
     for key, found in wrong:
         raise TraceError(f"{plan_path}: key `{key}` {found}; run the scenario again")
@@ -48,14 +46,12 @@ def read(folder: Path) -> tuple[Result, Plan]:
 
 def _scenario(path: Path, result: Result) -> Scenario:
     """The scenario that was run; `effective` has all its defaults then."""
-    schema = documents.json_schema("scenario")
-    documents.check(path, result["effective"], schema, "effective.")
     try:
         scenario = loading.of_document(result["effective"], f"{path}: table `effective`")
     except ConfigError as error:
         # Who reads a result has not written it: what is wrong, without the remedy.
         what = str(error).rpartition("; ")[0] or str(error)
-        raise TraceError(f"{what}; {_DAMAGED}") from error
+        raise TraceError(f"{what}; {documents.DAMAGED}") from error
     result["effective"] = scenario.effective()
     return scenario
 

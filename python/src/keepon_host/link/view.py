@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from pathlib import Path
 
 from keepon_host.link import commands, watch
 from keepon_host.link.watch import Moment
@@ -21,17 +20,14 @@ HOME, LINE_END, PAGE_END, BEGIN, END = "\x1b[H", "\x1b[K", "\x1b[J", "\x1b[?1049
 """Control sequences of ECMA-48; the last two are xterm's, for a screen of its own."""
 
 
-def watch_link(
-    name: str, interval_s: float, count: int | None, as_json: bool, textfile: Path | None
-) -> None:
+def watch_link(name: str, interval_s: float, count: int | None, as_json: bool) -> None:
     """Show a link until `count` moments are shown, it has gone, or the command is interrupted.
 
     Raises:
-        ConfigError: an option is out of range, there is no such link, or the file cannot be
-            written.
+        ConfigError: an option is out of range, or there is no such link.
         EnvironmentProblemError: the link has gone.
     """
-    found = watch.moments(name, interval_s, count, textfile)
+    found = watch.moments(name, interval_s, count)
     if as_json or not sys.stdout.isatty():
         watch.print_lines(found, as_json)
         return

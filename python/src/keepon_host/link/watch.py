@@ -8,14 +8,12 @@ Counters are those of `ethtool -S` (docs/kernel.md), which needs no rights; the 
 from __future__ import annotations
 
 import errno
+import itertools
 import json
-import os
 import re
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from keepon_host import ethtool
@@ -35,7 +33,6 @@ STATES = (
 """What is no counter: it goes up and down."""
 LATE = re.compile(r"class_(\d+)_late_ns")
 """How much later than its txtime a frame of the class left at worst since the link was made."""
-METRIC_HELP = "of a keepon link, as ethtool -S"
 
 
 @dataclass(frozen=True)
@@ -138,16 +135,11 @@ def _gone(name: str, error: OSError) -> EnvironmentProblemError:
     return EnvironmentProblemError(f"{one_line(name)}: its counters cannot be read: {error}")
 
 
-def moments(
-    name: str, interval_s: float, count: int | None, textfile: Path | None
-) -> Iterator[Moment]:
-    """The link every so many seconds; `count` times, or for ever. Each is written to `textfile`, or
-    where that leads, which goes when the link does or the watch is ended before: nobody shall go
-    on showing the last.
+def moments(name: str, interval_s: float, count: int | None) -> Iterator[Moment]:
+    """The link every so many seconds; `count` times, or for ever.
 
     Raises:
-        ConfigError: the interval or the count is out of range, the file cannot be written, or as
-            `names_of`.
+        ConfigError: the interval or the count is out of range, or as `names_of`.
         EnvironmentProblemError: the link has gone, or as `names_of`.
     """
     if not INTERVAL_MIN_S <= interval_s <= INTERVAL_MAX_S:
@@ -159,21 +151,7 @@ def moments(
         raise ConfigError(
             f"option --count = {count}: must be 1 or more; leave it out to watch for ever"
         )
-    names = names_of(name)
-    done = 0
-    try:
-        for moment in _watched(name, names, interval_s):
-            if textfile is not None:
-                write_textfile(textfile, moment)
-            done += 1
-            yield moment
-            if done == count:
-                return
-    except (EnvironmentProblemError, ConfigError, KeyboardInterrupt, GeneratorExit):
-        if textfile is not None and done:  # else it is somebody else's
-            with suppress(OSError, RuntimeError):
-                textfile.resolve().unlink()
-        raise
+    yield from itertools.islice(_watched(name, names_of(name), interval_s), count)
 
 
 def _watched(name: str, names: list[str], interval_s: float) -> Iterator[Moment]:
@@ -214,69 +192,6 @@ def print_lines(found: Iterator[Moment], as_json: bool) -> None:
     """Print a line for each moment, at once, as a pipe, a log or a collector wants it."""
     for moment in found:
         print(json.dumps(moment.document()) if as_json else line(moment), flush=True)
-
-
-def metrics(moment: Moment) -> str:
-    """All of it in the text format of Prometheus, for node_exporter's textfile collector."""
-    label = moment.name.replace("\\", "\\\\").replace('"', '\\"')
-    lines = []
-    counters = moment.counters()
-    frames = "keepon_frames_total"
-    lines += [f"# HELP {frames} frames by how they ended", f"# TYPE {frames} counter"]
-    lines += [
-        f'{frames}{{link="{label}",verdict="{verdict}"}} {count}'
-        for verdict, count in moment.verdicts().items()
-    ]
-    worst = "keepon_late_ns"
-    lines += [f"# HELP {worst} by how much a frame was later than its txtime at worst, by class"]
-    lines.append(f"# TYPE {worst} gauge")
-    lines += [
-        f'{worst}{{link="{label}",class="{tc}"}} {value}' for tc, value in moment.late_ns().items()
-    ]
-    for name in counters:
-        if not name.startswith(VERDICT):
-            lines += _metric(f"keepon_{name}_total", "counter", name, label, moment)
-    for name in STATES:
-        if name in moment.now.values:
-            lines += _metric(f"keepon_{name}", "gauge", name, label, moment)
-    return "\n".join(lines) + "\n"
-
-
-def _metric(metric: str, kind: str, name: str, label: str, moment: Moment) -> list[str]:
-    return [
-        f"# HELP {metric} {name} {METRIC_HELP}",
-        f"# TYPE {metric} {kind}",
-        f'{metric}{{link="{label}"}} {moment.now.values[name]}',
-    ]
-
-
-def write_textfile(path: Path, moment: Moment) -> None:
-    """Replace the file, whole or not at all: a collector may read it at any time.
-
-    Raises:
-        ConfigError: it cannot be written; what was there stays.
-    """
-    try:
-        target = path.resolve()
-        # From Python 3.13 on links that lead to each other resolve to one of them.
-        if (target.exists() or target.is_symlink()) and not target.is_file():
-            raise ConfigError(
-                f'option --textfile = "{path}": is no ordinary file and stays as it is;'
-                " choose another name"
-            )
-        spare = target.with_name(f".{target.name}.{os.getpid()}")
-        try:
-            spare.write_text(metrics(moment), encoding="utf-8", errors="replace")
-            spare.replace(target)
-        except BaseException:
-            spare.unlink(missing_ok=True)
-            raise
-    except (OSError, RuntimeError) as error:  # RuntimeError: such links before
-        why = error.strerror if isinstance(error, OSError) else error
-        raise ConfigError(
-            f'option --textfile = "{path}": cannot be written ({one_line(why)}); choose'
-            " another place"
-        ) from None
 
 
 def partition_bar(masks: list[int], columns: int) -> str:

@@ -11,8 +11,8 @@ from dataclasses import replace
 
 from pydantic import ValidationError
 
-from keepon.errors import ConfigError, TraceError, one_line
-from keepon.model import documents, schemacheck
+from keepon.errors import ConfigError, TraceError
+from keepon.model import documents
 from keepon.model.plan import Plan, PlannedStream, PlannedWindow
 from keepon.model.scenario import KeeponOptions, Scenario, Station
 from keepon.model.topology import Topology
@@ -42,12 +42,7 @@ def check(plan: Plan, source: str) -> None:
     Raises:
         TraceError: one sentence on the first key.
     """
-    if wrong := schemacheck.first_problem(plan, documents.json_schema("plan")):
-        key, value, rule = wrong
-        raise TraceError(
-            f"{source}: key `{key}` = {one_line(value)}: {rule}; the file is damaged, make it anew"
-            " with keepon plan"
-        )
+    documents.check(source, plan, Plan, "the file is damaged, make it anew with keepon plan")
 
 
 def with_its_slots(scenario: Scenario, plan: Plan) -> Scenario:
