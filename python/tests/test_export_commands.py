@@ -23,7 +23,7 @@ from keepon.cli import session
 from keepon.errors import (
     EXIT_INPUT,
     EXIT_MET,
-    ConfigError,
+    TraceError,
 )
 from keepon.export import commands, exported, shell
 from keepon.export.exported import Planned
@@ -216,9 +216,9 @@ def test_formats_of_gates_need_gates(
 
 def test_a_plan_that_lacks_what_a_format_needs_is_refused(habitat: Planned, tmp_path: Path) -> None:
     plan = json.loads(json.dumps(habitat.plan))
-    del plan["stations"]["power-gateway"]["placeholder"]
+    del plan["stations"]["power-gateway"]["batch_slots"]
     (tmp_path / "plan.json").write_text(json.dumps(plan))
-    with pytest.raises(ConfigError, match=r"plan.json: lacks key 'placeholder'; plan again"):
+    with pytest.raises(TraceError, match=r"plan.json: key .*batch_slots.* = missing.*; plan again"):
         command.run(HABITAT, tmp_path / "plan.json", "commands", tmp_path / "out")
 
 

@@ -245,14 +245,14 @@ def test_wrong_synchronisation_is_named_and_changes_nothing(spec, words):
 def test_slots_too_short_for_ptp_are_refused():
     def linked(**keepon):
         sim = _sim.Simulation(1)
-        spec = {"driver": "keepon", "sync": "ptp", "keepon": {"slot_bytes": 100, **keepon}}
+        spec = {"driver": "keepon", "sync": "ptp", "keepon": {"slot_bytes": 92, **keepon}}
         a, c = sim.add_station("a", spec), sim.add_station("c", {"sync": "ptp"})
         sim.add_link(a, c, GIGABIT, 50)
         return sim, a, c
 
     sim, _, c = linked()
     with pytest.raises(
-        ValueError, match=r"keepon\.slot_bytes = 100 leaves 84 bytes .* PTP needs 94"
+        ValueError, match=r"keepon\.slot_bytes = 92 leaves 84 bytes .* PTP needs 94"
     ):
         sim.set_sync({"domains": [(0, c)]})
     # but for those of which a message takes several

@@ -163,14 +163,7 @@ def run(
         output.check_folder(out, force)
     else:
         output.check_file(out, force, chosen.form)
-    try:
-        exported = chosen.make(Planned(scenario, document, device, keepon))
-    except KeyError as error:
-        # The check above looks at what decides whether a plan holds; a format may need more of it.
-        raise ConfigError(
-            f"{plan}: lacks key {error}; plan again with keepon plan {shell_path(source)} --out"
-            f" {shell_path(plan)}"
-        ) from error
+    exported = chosen.make(Planned(scenario, document, device, keepon))
     return _written(out, chosen.is_folder, exported, scenario.name, name)
 
 

@@ -16,15 +16,17 @@ from typing import Any
 from keepon_host.hwcheck.index import find_begun, judge_index
 from keepon_host.hwcheck.records import Records
 from keepon_host.hwcheck.wire import SLACK_NS, Peer, Wire, find_wire, finding
+from keepon_host.link.options import OPTIONS
 
 SCHEMA = "keepon.hwcheck/1"
 CLAIM_BAD_FCS = 1 << 3
 PACE_PPM_MAX = 20_000
 """Beyond it the wire has another rate, and nothing else is made of the readings."""
-DRIFT_PPM = 200
-"""What a link bears unless it is told another drift_ppb (core/src/defaults.c)."""
-DRIFT_PPM_MAX = 1_000
-"""The largest drift_ppb a link takes (core/src/config.c)."""
+_DRIFT = next(row for row in OPTIONS if row.field == "drift_ppb_max")
+DRIFT_PPM = _DRIFT.default // 1_000
+"""What a link bears by its default drift_ppb."""
+DRIFT_PPM_MAX = _DRIFT.most // 1_000
+"""The largest drift_ppb a link takes."""
 ENDS = {
     errno.ENODEV: "it ended early: the index was none of those posted, or the card is gone",
     errno.ETIMEDOUT: "it ended early: the wire stood still",
