@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from keepon.cli import edge, planned_start
+from keepon.cli import edge, machine_commands
 from keepon.errors import ConfigError, KeeponError
 from keepon_host import journal
 from keepon_host.start import steps
@@ -29,7 +29,7 @@ def test_a_link_without_a_plan_has_its_programs_in_files(folder: Path) -> None:
         + 'options = "slot_bytes 1230 partition 250 class 7 slots 0-240/10"\nptp = "lead"\n'
     )
     (folder / "machine.toml").write_text(text)
-    setup = planned_start.boot_setup("machine")
+    setup = machine_commands.boot_setup("machine")
     assert (setup.nic, setup.device) == ("eth1", "rt0")
     (link,) = [step for step in setup.steps if isinstance(step, steps.AddKeepon)]
     assert " ".join(link.options) == "slot_bytes 1230 partition 250 class 7 slots 0-240/10"
@@ -79,7 +79,7 @@ def test_what_is_wrong_is_refused_with_file_line_and_key(
 ) -> None:
     (folder / "machine.toml").write_text(text)
     with pytest.raises(KeeponError) as caught:
-        planned_start.boot_setup("machine")
+        machine_commands.boot_setup("machine")
     said = edge._placed(str(caught.value))
     assert sentence in said and str(folder) in said, said
 

@@ -13,7 +13,7 @@ import pytest
 from keepon.cli import session
 from keepon.errors import EnvironmentProblemError, TraceError
 from keepon.export import shell
-from keepon.export.stations import script
+from keepon.export.commands import script
 from keepon.machines.station import Machine, setup
 from keepon.model import loading
 from keepon_host.doctor import schedulers

@@ -9,7 +9,40 @@ from importlib import resources
 from pathlib import Path
 
 from keepon import __version__
-from keepon.cli.manual import commands, programs, scenario
+from keepon.cli.manual import commands, programs
+from keepon.cli.manual.roff import Page
+from keepon.model import schemadoc, schemafiles
+
+
+def scenario_page(day: str, version: str) -> Page:
+    """The format of scenario files."""
+    page = Page("keepon-scenario", 5, day, version)
+    page.name_line("a network, its stations and streams in a file")
+    page.heading("DESCRIPTION")
+    page.paragraph(
+        "A scenario is one TOML file, read by `keepon plan` and `keepon run`. `keepon new` writes"
+        " a commented one to begin with; the examples that came with Keepon are commented too."
+    )
+    page.paragraph(
+        "Units are the last part of every name; `frame_bytes` and `slot_bytes` include the FCS."
+        " Times are at the reference plane, the first bit after the SFD. Names have 1 to 64"
+        " letters, digits, `.`, `_` or `-`, a letter or digit first. Unknown keys are refused."
+    )
+    page.heading("TABLES AND KEYS")
+    for section in schemadoc.scenario_sections(schemafiles.scenario_schema()):
+        page.subheading(section.title or "Top of the file")
+        if section.title:
+            page.paragraph(section.meaning)
+        if section.same:
+            page.paragraph("The same keys: " + ", ".join(f"`{name}`" for name in section.same))
+        for key, kind, among, default, meaning in section.keys:
+            limits = f"{kind}: {among}" if among else kind
+            state = default if default == "required" else f"default {default}"
+            told = limits if default == "-" else f"{limits}; {state}"
+            page.entry(key.strip("`"), f"{meaning.rstrip('.')}. ({told})")
+    page.see_also("keepon(8)", "keepon(7)")
+    return page
+
 
 OVERVIEW = "keepon.7"
 
@@ -27,7 +60,7 @@ def texts(tools: Path) -> dict[str, str]:
     today = day()
     made = [
         commands.keepon_page(today, __version__),
-        scenario.scenario_page(today, __version__),
+        scenario_page(today, __version__),
         *(
             programs.program_page(name, programs.help_of(tools / name), today, __version__)
             for name in programs.ABOUT
