@@ -144,6 +144,7 @@ Run = Callable[..., tuple[int, str, str]]
 PUBLISHED = "sgs 300000 0x01\nsgs 300000 0x02\nsgs 400000 0x04\n"
 
 
+@pytest.mark.slow
 def test_the_published_windows_at_100_mbit(tmp_path: Path, keepon: Run) -> None:
     """KeepON paper, Listing 2: 300/300/400 us; slots of 1230 bytes are 100 us."""
     path = tmp_path / "gates.cfg"

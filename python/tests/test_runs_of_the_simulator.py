@@ -409,6 +409,7 @@ def test_wrong_input_exits_2_in_one_line(
         assert printed.out == "", arguments
 
 
+@pytest.mark.slow
 def test_a_result_whose_scenario_was_damaged_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
