@@ -17,7 +17,7 @@ from keepon.errors import EXIT_INPUT, EXIT_MET, ConfigError
 from keepon_host.link import fit, gatelist
 from keepon_host.link.gatelist import GateList
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 ROOM = 65_536
 KPN_ERANGE = 34
 

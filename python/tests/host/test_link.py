@@ -19,7 +19,7 @@ from keepon.errors import ConfigError, EnvironmentProblemError
 from keepon_host.cli import main
 from keepon_host.link import commands, netlink, options, slots, tables
 
-KERNEL = Path(__file__).parents[2] / "kernel"
+KERNEL = Path(__file__).parents[3] / "kernel"
 PLUGIN = (KERNEL / "plugin" / "link_keepon.c").read_text()
 UAPI = (KERNEL / "include" / "uapi" / "keepon_link.h").read_text()
 
