@@ -285,7 +285,9 @@ static void test_polls_in_field_order(struct kpn_selftest *t)
 	KPN_EXPECT_EQ(t, problems[0].max, 1522);
 }
 
-/* Slots of 1230 bytes, trimmed by up to 16: what is longer than 1214 takes two, if it is allowed. */
+/*
+ * Slots of 1230 bytes, trimmed by up to 16: what is longer than 1214 takes two, if it is allowed.
+ */
 static void test_longest_frames(struct kpn_selftest *t)
 {
 	static const u32 longest[] = { 1214, 1215, 1225, 1230, 1231 };
