@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from keepon_host import __version__, alone, interrupts
+from keepon_host.checkout import checkout
 from keepon_host.errors import (
     EXIT_ENVIRONMENT,
     EXIT_INPUT,
@@ -30,6 +32,8 @@ from keepon_host.errors import (
 )
 
 MESSAGE_MAX = 2_000
+DESIGN = Path("/usr/lib/keepon")
+"""The environment of Debian's package keepon."""
 Chosen = argparse.Namespace
 Plans = Callable[[Chosen], tuple[Any, str, str]]
 """Of a plan, or of a file in /etc/keepon: the steps, which driver, and the unit's name."""
@@ -418,14 +422,16 @@ def hand_on(what: str) -> int:
         EnvironmentProblemError: it is not installed.
     """
     try:
-        design = importlib.import_module("keepon.cli.start")
+        return int(importlib.import_module("keepon.cli.start").main())
     except ModuleNotFoundError as error:
+        program = DESIGN / "bin/keepon"
+        if error.name == "keepon" and sys.prefix != str(DESIGN) and program.exists():
+            os.execv(program, [str(program), *sys.argv[1:]])
+        remedy = "make run" if checkout() else "apt-get install ./keepon_*.deb"
         raise EnvironmentProblemError(
-            f"{what} is for package keepon, which is not installed here ({error.name} is missing);"
-            " install it, or do that on another machine"
+            f"{what} is of package keepon, which is not installed here ({error.name} is missing);"
+            f" run {remedy}"
         ) from error
-    code: int = design.main()
-    return code
 
 
 def parsed(words: Sequence[str], plans: Plans | None = None) -> tuple[Verb, Chosen, str]:
