@@ -202,8 +202,7 @@ class Blocking:
         return max([PTP_FRAME_BYTES_MAX, *slots])
 
     def _messages(self) -> Counter[Port]:
-        """The number of PTP messages by port, one of each kind, domain and sender.
-        """
+        """The number of PTP messages by port, one of each kind, domain and sender."""
         sync, found = self._scenario.sync, Counter[Port]()
         if not sync.by_ptp:
             return found

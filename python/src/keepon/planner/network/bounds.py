@@ -61,8 +61,7 @@ def refuse(ground: Ground, limits: Limits | None = None) -> None:
 
 
 def physical_minimum_ns(ground: Ground, flow: Flow) -> int:
-    """Least delay of a stream: transmission, processing and propagation on the shortest tree.
-    """
+    """Least delay of a stream: transmission, processing and propagation on the shortest tree."""
     least_ps = math.inf
     for tree in flow.trees:
         at_ps: list[int] = []
@@ -126,8 +125,7 @@ def _refuse_free_gates(ground: Ground) -> None:
 
 
 def _refuse_capacity(ground: Ground) -> None:
-    """Refuse a wire on every tree of its streams whose utilisation by them exceeds 1.
-    """
+    """Refuse a wire on every tree of its streams whose utilisation by them exceeds 1."""
     for (here, there), flows in forced_wires(ground).items():
         rate_bps = ground.topology.wires[here, there].rate_bps
         shares = [

@@ -48,8 +48,7 @@ class _Spot:
 
 @dataclass
 class Answer:
-    """Placements by stream number if a plan was found; `impossible` if no plan exists.
-    """
+    """Placements by stream number if a plan was found; `impossible` if no plan exists."""
 
     placed: dict[int, list[Placement]] | None
     impossible: bool
@@ -205,8 +204,7 @@ class _Model:
         )
 
     def _laps(self, one: _Spot, other: _Spot, common_ps: int) -> tuple[int, int]:
-        """Least and greatest number of laps between two claims; tight limits speed up the search.
-        """
+        """Least and greatest number of laps between two claims; tight limits speed up the search."""
         low_ps, high_ps = zip(
             *(self.reach_ps.get((spot.flow, spot.tree), (0, 0)) for spot in (one, other)),
             strict=True,

@@ -173,8 +173,7 @@ def _without(ground: Ground, names: set[str]) -> Ground:
 
 
 def _conflict(ground: Ground, limits: Limits, kept: dict[int, list[Placement]]) -> list[str]:
-    """A minimal set of streams that do not fit together; kept streams are not part of it.
-    """
+    """A minimal set of streams that do not fit together; kept streams are not part of it."""
     from keepon.planner.network import exact
 
     names = [flow.stream.id for flow in ground.flows if flow.number not in kept]

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Incremental planning: streams of an earlier plan keep their releases, routes and slots.
-"""
+"""Incremental planning: streams of an earlier plan keep their releases, routes and slots."""
 
 from __future__ import annotations
 

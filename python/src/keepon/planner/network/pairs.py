@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Size of the CP-SAT model, counted before the model is made and without loading CP-SAT.
-"""
+"""Size of the CP-SAT model, counted before the model is made and without loading CP-SAT."""
 
 from __future__ import annotations
 

@@ -97,8 +97,7 @@ def _check_offset(ground: Ground, stream: Stream, station: StationPlan, offset_p
 
 
 def _check_margins(ground: Ground, tree: Tree) -> None:
-    """Refuse an explicit gate list without room for the clock error that asymmetric links cause.
-    """
+    """Refuse an explicit gate list without room for the clock error that asymmetric links cause."""
     for leg in tree.legs:
         margin_ps = (
             ground.scenario.asymmetry_error_ns(leg.here) * PS_PER_NS
