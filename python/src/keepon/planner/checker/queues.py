@@ -17,7 +17,9 @@ FRAMES_MAX = 500_000
 
 
 def _of_talkers(given: Given) -> list[Window]:
-    """Windows on the talkers' own wires. Slots of one ring do not overlap whatever the clock does."""
+    """Windows on the talkers' own wires. Slots of one ring do not overlap whatever the
+    clock does.
+    """
     found = []
     for name in given.streams:
         entry, releases = given.entry(name), given.releases_ns(name)

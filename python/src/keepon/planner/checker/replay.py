@@ -45,7 +45,9 @@ class Gate:
         ]
 
     def state(self, queue: int, at_ps: int) -> tuple[bool, int | None]:
-        """Whether the queue's gate is open at an instant, and when it changes next (None: never)."""
+        """Whether the queue's gate is open at an instant, and when it changes next (None:
+        never).
+        """
         changes = self._changes_of(queue)
         is_open = bool(self.mask_at(at_ps) >> queue & 1)
         if not changes:

@@ -40,7 +40,9 @@ class Runs:
     found: dict[int, tuple[int, int]] = field(default_factory=dict)
 
     def fit(self, frame_bytes: int) -> tuple[int, int]:
-        """Consecutive slots and bytes on the wire of a frame; no slots: the frame cannot be sent."""
+        """Consecutive slots and bytes on the wire of a frame; no slots: the frame cannot
+        be sent.
+        """
         if frame_bytes not in self.found:
             self.found[frame_bytes] = self._fit(frame_bytes)
         return self.found[frame_bytes]

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How long a frame may take on a wire: trimmed slots change it by a byte, crystals by their error."""
+"""How long a frame may take on a wire: trimmed slots change it by a byte, crystals by
+their error.
+"""
 
 from __future__ import annotations
 

@@ -290,7 +290,9 @@ def _windows(placements: list[Placement]) -> list[PlannedWindow]:
 
 
 def _padding_ps(ground: Ground, placed: Placement) -> int:
-    """By how many ps at most a frame can arrive earlier if its driver does not pad it to the slot."""
+    """By how many ps at most a frame can arrive earlier if its driver does not pad it to
+    the slot.
+    """
     stream = placed.flow.stream
     shorter_bytes = placed.flow.station.planned_frame_bytes(stream) - stream.frame_bytes
     return max(

@@ -204,7 +204,9 @@ class _Model:
         )
 
     def _laps(self, one: _Spot, other: _Spot, common_ps: int) -> tuple[int, int]:
-        """Least and greatest number of laps between two claims; tight limits speed up the search."""
+        """Least and greatest number of laps between two claims; tight limits speed up the
+        search.
+        """
         low_ps, high_ps = zip(
             *(self.reach_ps.get((spot.flow, spot.tree), (0, 0)) for spot in (one, other)),
             strict=True,

@@ -90,7 +90,9 @@ class Hop:
 
 @dataclass
 class Placement:
-    """A flow with its release (at the reference plane) and the resulting hops, arrivals and claims."""
+    """A flow with its release (at the reference plane) and the resulting hops, arrivals
+    and claims.
+    """
 
     flow: Flow
     tree: Tree

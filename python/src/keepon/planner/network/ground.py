@@ -484,7 +484,9 @@ class Ground:
         return min(found)
 
     def frame_ps(self, flow: Flow, here: str, there: str, extra_bytes: int = 0) -> tuple[int, int]:
-        """Least and greatest wire time of a frame behind the reference plane, plus `extra_bytes`."""
+        """Least and greatest wire time of a frame behind the reference plane, plus
+        `extra_bytes`.
+        """
         byte_ps = byte_time_ps(self.topology.wires[here, there].rate_bps)
         frame_bytes = flow.station.planned_frame_bytes(flow.stream)
         return self.lengths.span_ps(flow.station, here, frame_bytes + extra_bytes, byte_ps)
@@ -609,7 +611,9 @@ class Ground:
         )
 
     def _is_shut(self, flow: Flow, here: str, there: str) -> bool:
-        """Whether no opening is long enough, or the list's cycle does not divide the flow's period."""
+        """Whether no opening is long enough, or the list's cycle does not divide the
+        flow's period.
+        """
         listed = self.explicit(here, there)
         assert listed is not None
         if flow.period_ps % (listed.cycle_ns * PS_PER_NS):

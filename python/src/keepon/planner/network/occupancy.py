@@ -145,7 +145,9 @@ class Obstacles:
         """Whether the claims conflict at every release."""
 
     def met(self, by_ps: int) -> tuple[int, int] | None:
-        """The first claim that conflicts if all move by `by_ps`, and how much further it must move."""
+        """The first claim that conflicts if all move by `by_ps`, and how much further it
+        must move.
+        """
         if self._none:
             return None
         behind = (by_ps - self._end) % self._divisor
@@ -158,7 +160,9 @@ class Obstacles:
         return number, int((self._divisor[part] - behind[part])[meets[part]].max())
 
     def shift_ps(self, number: int, by_ps: int) -> int:
-        """How much further than `by_ps` a claim must move at least; 0 if it has no conflict there."""
+        """How much further than `by_ps` a claim must move at least; 0 if it has no
+        conflict there.
+        """
         part = slice(self._firsts[number], self._firsts[number + 1])
         if part.start == part.stop:
             return 0

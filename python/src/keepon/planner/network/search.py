@@ -410,7 +410,9 @@ def _urgency(flow: Flow) -> tuple[int, int, int]:
 
 
 def longest_wait_ps(ground: Ground, flow: Flow, tree: Tree) -> int:
-    """The most that bridges may hold a flow in total: what its deadline leaves, at most a period."""
+    """The most that bridges may hold a flow in total: what its deadline leaves, at most a
+    period.
+    """
     gated = any(ground.is_gated(leg.here, leg.there) for leg in tree.legs)
     if not gated:
         return 0

@@ -18,7 +18,9 @@ _WAYS_TRIED = 64
 
 @dataclass(frozen=True)
 class Leg:
-    """One wire of a tree; `parent` is the number of the previous leg, -1 for the talker's own wire."""
+    """One wire of a tree; `parent` is the number of the previous leg, -1 for the talker's
+    own wire.
+    """
 
     here: str
     there: str
