@@ -228,8 +228,8 @@ class Ground:
         return self._blocking.messages(here, there, queue)
 
     def _check_blocking(self) -> None:
-        """Refuse a port without gates where PTP leaves planned frames no time, or they leave PTP
-        none.
+        """Refuse a port without gates where PTP and planned frames leave each other too little
+        time.
         """
         passing: dict[tuple[str, str], list[tuple[int, int]]] = {}
         for flow in self.flows:
@@ -456,8 +456,8 @@ class Ground:
         )
         if not movable:
             return NEVER
-        # Once the earliest frames miss the gate's opening they wait for the next one, as the latest
-        # do, and the spread shrinks.
+        # If the earliest frames miss the gate's opening, they wait for the next opening with the
+        # latest frames, and the spread shrinks.
         return max(late_ps, min(wide_ps, self._until_shut_ps(placement)))
 
     def held_by_hand_ps(self, placement: Placement) -> int:
@@ -637,8 +637,7 @@ class Ground:
         ahead = listed.earliest_ps(queue, ready_ps[0] + off_ps, least_ps)
         behind = listed.earliest_ps(queue, ready_ps[1] - off_ps, most_ps)
         other = listed.earliest_ps(queue, ready_ps[1] + off_ps, most_ps)
-        # The error of a fast clock must not close the gate before the frame, which would then wait
-        # for the next opening.
+        # If a fast clock closed the gate first, the frame would wait for the next opening.
         if ahead is None or behind is None or other is None or other - off_ps > behind + off_ps:
             return None
         return ahead - off_ps, behind + off_ps

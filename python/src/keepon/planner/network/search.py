@@ -88,8 +88,8 @@ def settled(
 def _wire_wait_ps(
     obstacles: Obstacles, number: int, at_ps: int, step: Step, wait_ps: int | None
 ) -> int:
-    """How long a bridge must hold a frame until its wire is free; negative if `wait_ps` forbids it:
-    minus the ps by which the release must move later.
+    """How long a bridge must hold a frame until its wire is free. Negative if it must not hold the
+    frame that long: minus the ps by which the release must move later.
     """
     limit_ps = step.limit_ps if wait_ps is None else wait_ps
     own_ps = 0
@@ -387,8 +387,8 @@ class Search:
         return sorted((self.ground.flows[owner] for owner in met), key=_urgency)
 
     def _holds_alone(self, placement: Placement) -> bool:
-        """Whether a placement meets the stream's deadline, jitter and period; behind explicit gate
-        lists that depends on the release.
+        """Whether a placement meets the stream's deadline, jitter and period. Behind explicit gate
+        lists the answer depends on the release.
         """
         return not self.ground.excess_ps(placement) and not any(
             claim.over_ps for claim in placement.claims
