@@ -135,7 +135,7 @@ def _refuse_shared_class(ground: Ground, name: str, tc: int, key: str) -> None:
 def _refuse_without_time(ground: Ground) -> None:
     """Separate streams of talkers without a clock from streams with a bound: their frames arrive at
     any time and would take the other streams' windows in their queue. They take their first tree,
-    and a stream with a bound takes none that meets it in a queue.
+    and a stream with a bound takes no tree that shares a queue with them.
     """
     others: dict[tuple[str, str], list[Flow]] = {}
     timed = [flow for flow in ground.flows if flow.station.bounded]

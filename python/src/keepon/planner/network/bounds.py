@@ -25,8 +25,8 @@ PROVING = "proofs were looked for that nothing fits"
 
 @dataclass(frozen=True)
 class Proof:
-    """Why no plan exists: the violated constraint, a message, the streams in the proof, and what
-    the remedy would keep.
+    """Why no plan exists: the violated constraint, a message, the streams in the proof, and the
+    least deadline or jitter that the network can keep.
     """
 
     constraint: str

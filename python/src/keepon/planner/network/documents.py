@@ -238,7 +238,7 @@ def stream_document(ground: Ground, placements: list[Placement]) -> PlannedStrea
     early = station.planned_driver == "launchtime" and early_by_etf(
         ground.scenario, station.station
     )
-    drifting = ground.scenario.sync.mode == "none"  # by a slower clock frames arrive ever earlier
+    drifting = ground.scenario.sync.mode == "none"  # frames may arrive ever earlier
     if station.planned_driver != "standard" and not early and not drifting:
         bounds["delay_min_ns"] = (
             min(placement.least_delay_ps for placement in placements) // PS_PER_NS
