@@ -12,6 +12,7 @@ from typing import Any, Final, cast
 
 import numpy as np
 
+from keepon import _sim
 from keepon.errors import ConfigError, SimulationError
 from keepon.measure import clocks, results
 from keepon.measure.delays import mark_onset
@@ -38,7 +39,7 @@ from keepon.model.scenario import Scenario, Stream
 from keepon.model.timing import measured_ns
 from keepon.parallel import check_stopped, in_order
 from keepon.targets.runs import Outcome, Progress, Run, result_document
-from keepon.targets.sim.build import Build, simulator
+from keepon.targets.sim.build import Build
 from keepon.targets.sim.captured import captured
 from keepon.targets.sim.construction import by_construction
 from keepon.targets.sim.refusals import check_supported
@@ -97,7 +98,7 @@ def simulate_build(
     if capture_frames:
         build.simulation.set_capture(start_ns, end_ns, capture_frames)
     build.simulation.run(until_ns, told)
-    verdict_names = list(simulator().verdict_names())
+    verdict_names = _sim.verdict_names()
     streams: dict[str, StreamResult] = {}
     arrays: dict[str, FrameArrays] = {}
     for stream in scenario.stream:
@@ -305,7 +306,6 @@ class Simulator:
     """How many frames of the judged run's wires are kept, at most."""
 
     def check_supported(self, scenario: Scenario) -> None:
-        simulator()
         check_supported(scenario)
 
     def run_all(
