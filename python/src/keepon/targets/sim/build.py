@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
@@ -123,22 +123,18 @@ class Build:
 
     def frames(self, name: str) -> FrameArrays:
         raw = self.simulation.frames(self.streams[name])
-        arrays: dict[str, Any] = {
-            key: np.asarray(raw[key], dtype=np.int64)
-            for key in (
-                "seq",
-                "txtime_ns",
-                "submit_ps",
-                "verdict",
-                "wire_ps",
-                "arrival_ps",
-                "stamp_ns",
-            )
-        }
-        if self.scenario.sync.by_ptp:
-            for key in ("submit_ps", "wire_ps", "arrival_ps"):
-                arrays[key] = self._network_time(arrays[key])
-        return FrameArrays(epoch_ns=self.epoch_ns, **arrays)
+        frames = FrameArrays(
+            raw["seq"], raw["txtime_ns"], raw["submit_ps"], raw["verdict"], raw["wire_ps"],
+            raw["arrival_ps"], raw["stamp_ns"], self.epoch_ns,
+        )  # fmt: skip
+        if not self.scenario.sync.by_ptp:
+            return frames
+        return replace(
+            frames,
+            submit_ps=self._network_time(frames.submit_ps),
+            wire_ps=self._network_time(frames.wire_ps),
+            arrival_ps=self._network_time(frames.arrival_ps),
+        )
 
     def _network_time(self, times_ps: IntArray) -> IntArray:
         """True times as network time since the epoch; what did not happen stays so."""
