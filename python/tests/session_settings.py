@@ -33,8 +33,8 @@ settings.load_profile("keepon")
 def refused(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> Any:
-    """Runs `keepon` with arguments in an empty folder and gives the one line it must refuse them
-    with.
+    """Runs `keepon` with arguments in an empty folder and gives the line it must refuse them with,
+    the first where several things are wrong.
     """
     from keepon.cli import app as cli
     from keepon.errors import EXIT_INPUT
@@ -48,7 +48,7 @@ def refused(
         assert code == EXIT_INPUT, told.err
         assert told.out == ""
         lines = told.err.splitlines()
-        assert len(lines) == 1, told.err
+        assert all(line.startswith("keepon: ") for line in lines), told.err
         assert "internal error" not in told.err
         assert len(lines[0]) < 2_100
         return lines[0]

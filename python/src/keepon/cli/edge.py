@@ -10,6 +10,7 @@ import errno
 import hashlib
 import importlib.metadata
 import io
+import math
 import os
 import platform
 import re
@@ -36,10 +37,13 @@ from keepon.errors import (
 from keepon.model import atomic, lines
 
 MESSAGE_MAX = 2_000
+LINES_MAX = 20
+"""What is said of one file."""
 BARRED = (errno.EACCES, errno.EPERM, errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR, errno.EROFS)
 """A name that somebody gave does not lead to a file that this user may have."""
 NOTHING = "nothing was written"
 _ABOUT_KEY = re.compile(r"(?P<file>.+?\.toml): key `(?P<key>[^`]+)`")
+_AT_LINE = re.compile(r".+?\.toml:(\d+): ")
 
 
 class Settings:
@@ -82,7 +86,8 @@ def _guarded(command: Callable[[], int | None]) -> int:
             say(f"keepon: interrupted; {_left()}")
     except KeeponError as error:
         _trace()
-        say(f"keepon: {errors.one_line(_placed(str(error)), MESSAGE_MAX)}")
+        for line in _lines(error):
+            say(f"keepon: {errors.one_line(line, MESSAGE_MAX)}")
         if error.exit_code == EXIT_DEFECT:
             say(_report_line())
         return error.exit_code
@@ -131,6 +136,22 @@ def _left() -> str:
         return Settings.left
     names = ", ".join(str(path) for path in dict.fromkeys(atomic.placed))
     return f"{errors.one_line(names, 200)} had been written"
+
+
+def _lines(error: KeeponError) -> list[str]:
+    """What to say of an error, a line each."""
+    if not isinstance(error, errors.SeveralConfigError):
+        return [_placed(str(error))]
+    lines = sorted(map(_placed, error.messages[:LINES_MAX]), key=_line)
+    if len(error.messages) > LINES_MAX:
+        lines[-1:] = [f"and {len(error.messages) - LINES_MAX + 1} more; correct these first"]
+    return lines
+
+
+def _line(placed: str) -> float:
+    """The line that a message is about; those about none come last."""
+    found = _AT_LINE.match(placed)
+    return int(found[1]) if found else math.inf
 
 
 def _placed(message: str) -> str:

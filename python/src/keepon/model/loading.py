@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reads scenario files and turns everything wrong with them into one sentence: file, key, value,
+"""Reads scenario files and says of everything wrong with them one sentence each: file, key, value,
 range, remedy.
 """
 
@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from keepon.errors import ConfigError, one_line
+from keepon.errors import ConfigError, SeveralConfigError, one_line
 from keepon.model import faultchecks, framelengths, launchtime, lines, ptpgates, validation
 from keepon.model.hosts import HOSTS, check_stages
 from keepon.model.qdiscs import scenarios as qdiscs
@@ -40,6 +40,30 @@ def problem(source: str, key: str, value: Any, expectation: str) -> ConfigError:
     return ConfigError(f"{source}: key `{path}`{space}{owner} = {_shown(value)}: {expectation}")
 
 
+class Wrong:
+    """Goes on after a ConfigError within a `with`, so that all of them are said at once."""
+
+    def __init__(self) -> None:
+        self._messages: list[str] = []
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        if isinstance(error, ConfigError):
+            self.add(error)
+        return isinstance(error, ConfigError)
+
+    def add(self, error: ConfigError) -> None:
+        self._messages.append(str(error))
+
+    def end(self) -> None:
+        """Raises what was wrong until here, if anything was."""
+        messages = list(dict.fromkeys(self._messages))
+        if messages:
+            raise SeveralConfigError(messages) if len(messages) > 1 else ConfigError(messages[0])
+
+
 def parse(text: str, source: str) -> Scenario:
     """Scenario from TOML text.
 
@@ -48,7 +72,7 @@ def parse(text: str, source: str) -> Scenario:
         source: what to call it in messages.
 
     Raises:
-        ConfigError: one sentence on the first thing that is wrong.
+        ConfigError: a sentence on each thing that is wrong.
     """
     scenario = parse_as(text, source, Scenario, SCENARIO_SCHEMA, "scenario", _EXAMPLE)
     check(scenario, source)
@@ -68,7 +92,7 @@ def parse_as(
         example: what shows the format.
 
     Raises:
-        ConfigError: one sentence on the first thing that is wrong.
+        ConfigError: a sentence on each thing that is wrong.
     """
     try:
         document = tomllib.loads(text)
@@ -110,18 +134,14 @@ def _validated(document: dict[str, Any], source: str, model: type[Model], exampl
     try:
         return model.model_validate(document)
     except ValidationError as failure:
-        raise _refusal(source, document, failure, model, example) from None
+        wrong = Wrong()
+        for each in validation.every(failure, document, model):
+            wrong.add(_refusal(source, each, example))
+        wrong.end()
+        raise  # no key may be missing
 
 
-def _refusal(
-    source: str,
-    document: dict[str, Any],
-    failure: ValidationError,
-    model: type[BaseModel],
-    example: str,
-) -> ConfigError:
-    wrong = validation.first(failure, document, model)
-    assert wrong is not None  # no key may be missing
+def _refusal(source: str, wrong: validation.Wrong, example: str) -> ConfigError:
     owner = f" ({wrong.owner})" if wrong.owner else ""
     shows = f"{example} shows the format"
     if wrong.is_missing:
@@ -137,7 +157,7 @@ def of_document(document: dict[str, Any], source: str) -> Scenario:
         source: what to call it in messages.
 
     Raises:
-        ConfigError: one sentence on the first thing that is wrong.
+        ConfigError: a sentence on each thing that is wrong.
     """
     scenario = _validated(document, source, Scenario, _EXAMPLE)
     check(scenario, source)
@@ -173,7 +193,7 @@ def _node(source: str, key: str, value: str, nodes: list[str], what: str = "node
         raise problem(source, key, value, f"no such {what}; {validation.suggestion(value, nodes)}")
 
 
-def _unique(source: str, scenario: Scenario) -> None:
+def _unique(source: str, scenario: Scenario, wrong: Wrong) -> None:
     names = [(f"station[{index}]", station.name) for index, station in enumerate(scenario.station)]
     names += [(f"bridge[{index}]", bridge.name) for index, bridge in enumerate(scenario.bridge)]
     ids = [(f"stream[{index}]", stream.id) for index, stream in enumerate(scenario.stream)]
@@ -181,41 +201,47 @@ def _unique(source: str, scenario: Scenario) -> None:
     for key, entries in (("name", names), ("id", ids)):
         seen: dict[str, str] = {}
         for at, name in entries:
-            if name in seen:
-                raise problem(
-                    source,
-                    f"{at}.{key}",
-                    name,
-                    f"already used by {seen[name]}; rename one of the two",
-                )
-            seen[name] = at
+            with wrong:
+                if name in seen:
+                    raise problem(
+                        source,
+                        f"{at}.{key}",
+                        name,
+                        f"already used by {seen[name]}; rename one of the two",
+                    )
+            seen.setdefault(name, at)
 
 
-def _links(source: str, scenario: Scenario, nodes: list[str]) -> dict[str, list[str]]:
+def _links(source: str, scenario: Scenario, nodes: list[str], wrong: Wrong) -> dict[str, list[str]]:
     neighbours: dict[str, list[str]] = {node: [] for node in nodes}
-    for index, link in enumerate(scenario.link):
-        first, second = link.ends if len(link.ends) == 2 else (link.ends[0], link.ends[0])
-        _node(source, f"link[{index}].ends[0]", first, nodes)
-        _node(source, f"link[{index}].ends[1]", second, nodes)
-        if second in neighbours[first]:
-            raise problem(
-                source,
-                f"link[{index}].ends",
-                link.ends,
-                "these nodes are already linked; remove one of the links",
-            )
-        rate_bps = link.rate_bps if link.rate_bps is not None else scenario.defaults.rate_bps
-        try:
-            byte_time_ps(rate_bps)
-        except ValueError:
-            key = f"link[{index}].rate_bps" if link.rate_bps is not None else "defaults.rate_bps"
-            raise problem(
-                source, key, rate_bps, "must divide 8e12; use an Ethernet rate such as 1000000000"
-            ) from None
-        neighbours[first].append(second)
-        neighbours[second].append(first)
-    _ports(source, scenario, neighbours)
+    for index in range(len(scenario.link)):
+        with wrong:
+            _link(source, scenario, index, neighbours)
     return neighbours
+
+
+def _link(source: str, scenario: Scenario, index: int, neighbours: dict[str, list[str]]) -> None:
+    link, nodes = scenario.link[index], list(neighbours)
+    first, second = link.ends if len(link.ends) == 2 else (link.ends[0], link.ends[0])
+    _node(source, f"link[{index}].ends[0]", first, nodes)
+    _node(source, f"link[{index}].ends[1]", second, nodes)
+    if second in neighbours[first]:
+        raise problem(
+            source,
+            f"link[{index}].ends",
+            link.ends,
+            "these nodes are already linked; remove one of the links",
+        )
+    rate_bps = link.rate_bps if link.rate_bps is not None else scenario.defaults.rate_bps
+    try:
+        byte_time_ps(rate_bps)
+    except ValueError:
+        key = f"link[{index}].rate_bps" if link.rate_bps is not None else "defaults.rate_bps"
+        raise problem(
+            source, key, rate_bps, "must divide 8e12; use an Ethernet rate such as 1000000000"
+        ) from None
+    neighbours[first].append(second)
+    neighbours[second].append(first)
 
 
 def _ports(source: str, scenario: Scenario, neighbours: dict[str, list[str]]) -> None:
@@ -253,52 +279,67 @@ def _reachable(neighbours: dict[str, list[str]], bridges: set[str], start: str) 
     return seen
 
 
-def _streams(source: str, scenario: Scenario, neighbours: dict[str, list[str]]) -> None:
+def _ends(source: str, scenario: Scenario, wrong: Wrong) -> None:
+    """Who sends to whom is a station."""
     stations = [station.name for station in scenario.station]
-    bridges = [bridge.name for bridge in scenario.bridge]
     for index, stream in enumerate(scenario.stream):
-        at = f"stream[{index}]"
         owner = f' (stream "{stream.id}")'
-        _node(source, f"{at}.talker{owner}", stream.talker, stations, "station")
-        reachable = _reachable(neighbours, set(bridges), stream.talker)
+        with wrong:
+            _node(source, f"stream[{index}].talker{owner}", stream.talker, stations, "station")
         for number, listener in enumerate(stream.listeners):
-            key = f"{at}.listeners[{number}]{owner}"
-            _node(source, key, listener, stations, "station")
-            if listener == stream.talker:
-                raise problem(source, key, listener, "is the talker itself; name another station")
-            if listener not in reachable:
-                raise problem(
-                    source,
-                    key,
-                    listener,
-                    f'is not connected to talker "{stream.talker}"; add the missing [[link]]',
-                )
-        if stream.offset_ns != "auto" and stream.offset_ns >= stream.period_ns:
+            key = f"stream[{index}].listeners[{number}]{owner}"
+            with wrong:
+                _node(source, key, listener, stations, "station")
+    for index, load in enumerate(scenario.load):
+        with wrong:
+            _node(source, f"load[{index}].talker", load.talker, stations, "station")
+        with wrong:
+            _node(source, f"load[{index}].listener", load.listener, stations, "station")
+
+
+def _stream(source: str, scenario: Scenario, index: int, neighbours: dict[str, list[str]]) -> None:
+    stream = scenario.stream[index]
+    bridges = [bridge.name for bridge in scenario.bridge]
+    at = f"stream[{index}]"
+    owner = f' (stream "{stream.id}")'
+    reachable = _reachable(neighbours, set(bridges), stream.talker)
+    for number, listener in enumerate(stream.listeners):
+        key = f"{at}.listeners[{number}]{owner}"
+        if listener == stream.talker:
+            raise problem(source, key, listener, "is the talker itself; name another station")
+        if listener not in reachable:
             raise problem(
                 source,
-                f"{at}.offset_ns{owner}",
-                stream.offset_ns,
-                f"must be between 0 and {stream.period_ns - 1}, below the period; lower it or set"
-                ' it to "auto"',
+                key,
+                listener,
+                f'is not connected to talker "{stream.talker}"; add the missing [[link]]',
             )
-        if stream.route != "auto":
-            for number, bridge in enumerate(stream.route):
-                _node(source, f"{at}.route[{number}]{owner}", bridge, bridges, "bridge")
-            hops = [stream.talker, *stream.route]
-            for number, (here, there) in enumerate(
-                zip(hops, [*hops[1:], stream.listeners[0]], strict=True)
-            ):
-                if there not in neighbours[here]:
-                    raise problem(
-                        source,
-                        f"{at}.route{owner}",
-                        stream.route,
-                        f'"{here}" and "{there}" are not linked (hop {number}); list the bridges in'
-                        " order",
-                    )
-        if len(neighbours[stream.talker]) > 1:
-            _one_port(source, scenario, index)
-        _slots(source, scenario, index)
+    if stream.offset_ns != "auto" and stream.offset_ns >= stream.period_ns:
+        raise problem(
+            source,
+            f"{at}.offset_ns{owner}",
+            stream.offset_ns,
+            f"must be between 0 and {stream.period_ns - 1}, below the period; lower it or set"
+            ' it to "auto"',
+        )
+    if stream.route != "auto":
+        for number, bridge in enumerate(stream.route):
+            _node(source, f"{at}.route[{number}]{owner}", bridge, bridges, "bridge")
+        hops = [stream.talker, *stream.route]
+        for number, (here, there) in enumerate(
+            zip(hops, [*hops[1:], stream.listeners[0]], strict=True)
+        ):
+            if there not in neighbours[here]:
+                raise problem(
+                    source,
+                    f"{at}.route{owner}",
+                    stream.route,
+                    f'"{here}" and "{there}" are not linked (hop {number}); list the bridges in'
+                    " order",
+                )
+    if len(neighbours[stream.talker]) > 1:
+        _one_port(source, scenario, index)
+    _slots(source, scenario, index)
 
 
 def _one_port(source: str, scenario: Scenario, index: int) -> None:
@@ -490,17 +531,52 @@ def _faults(source: str, scenario: Scenario, neighbours: dict[str, list[str]]) -
                 )
 
 
-def check(scenario: Scenario, source: str) -> None:
-    """Everything that needs more than one key: names, links, reachability, slots.
+def _station(source: str, scenario: Scenario, index: int) -> None:
+    station = scenario.station[index]
+    base = station.host if isinstance(station.host, str) else station.host.base
+    key = f"station[{index}].host" + ("" if isinstance(station.host, str) else ".base")
+    _node(source, f'{key} (station "{station.name}")', base, list(HOSTS), "host model")
+    check_stages(f"{source}: key `station[{index}].host", station.host)
+    if wrong := wrong_length(scenario, index):
+        raise problem(source, *wrong)
+    classes = [entry.tc for entry in station.keepon.classes]
+    for number, tc in enumerate(classes):
+        if tc in classes[:number]:
+            raise problem(
+                source,
+                f'station[{index}].keepon.classes[{number}].tc (station "{station.name}")',
+                tc,
+                "this class is listed twice; merge the two",
+            )
 
-    Raises:
-        ConfigError: one sentence on the first contradiction.
-    """
-    _unique(source, scenario)
-    stations = [station.name for station in scenario.station]
-    bridges = [bridge.name for bridge in scenario.bridge]
-    nodes = stations + bridges
-    neighbours = _links(source, scenario, nodes)
+
+def _bridge(source: str, scenario: Scenario, index: int, neighbours: list[str]) -> None:
+    bridge = scenario.bridge[index]
+    if max(map(bridge.class_of, range(8))) >= bridge.queues:
+        raise problem(
+            source,
+            f'bridge[{index}].traffic_classes (bridge "{bridge.name}")',
+            bridge.traffic_classes,
+            f"must be below {bridge.queues}, the queues of its ports; lower those above or"
+            " state more queues",
+        )
+    for peer in bridge.gates if isinstance(bridge.gates, dict) else ():
+        key = f'bridge[{index}].gates (bridge "{bridge.name}")'
+        _node(source, key, peer, neighbours, "neighbour")
+
+
+def _load(source: str, scenario: Scenario, index: int, neighbours: dict[str, list[str]]) -> None:
+    load, bridges = scenario.load[index], {bridge.name for bridge in scenario.bridge}
+    if load.listener not in _reachable(neighbours, bridges, load.talker) - {load.talker}:
+        raise problem(
+            source,
+            f"load[{index}].listener",
+            load.listener,
+            f'is not connected to talker "{load.talker}"; add a [[link]]',
+        )
+
+
+def _compare(source: str, scenario: Scenario) -> None:
     under_test = [station.name for station in scenario.station if station.driver == "under-test"]
     if under_test and scenario.compare is None:
         raise ConfigError(
@@ -514,56 +590,47 @@ def check(scenario: Scenario, source: str) -> None:
             scenario.compare.drivers,
             'no station has driver = "under-test"; mark one or remove [compare]',
         )
-    _sync(source, scenario, nodes)
-    for index, station in enumerate(scenario.station):
-        base = station.host if isinstance(station.host, str) else station.host.base
-        key = f"station[{index}].host" + ("" if isinstance(station.host, str) else ".base")
-        _node(source, f'{key} (station "{station.name}")', base, list(HOSTS), "host model")
-        check_stages(f"{source}: key `station[{index}].host", station.host)
-        if wrong := wrong_length(scenario, index):
-            raise problem(source, *wrong)
-        classes = [entry.tc for entry in station.keepon.classes]
-        for number, tc in enumerate(classes):
-            if tc in classes[:number]:
-                raise problem(
-                    source,
-                    f'station[{index}].keepon.classes[{number}].tc (station "{station.name}")',
-                    tc,
-                    "this class is listed twice; merge the two",
-                )
+
+
+def check(scenario: Scenario, source: str) -> None:
+    """Everything that needs more than one key: names, links, reachability, slots.
+
+    Raises:
+        ConfigError: a sentence on each contradiction, at most one of each table.
+    """
+    wrong = Wrong()
+    nodes = [station.name for station in scenario.station]
+    nodes += [bridge.name for bridge in scenario.bridge]
+    _unique(source, scenario, wrong)
+    wrong.end()
+    neighbours = _links(source, scenario, nodes, wrong)
+    _ends(source, scenario, wrong)
+    for index in range(len(scenario.station)):
+        with wrong:
+            _station(source, scenario, index)
     for index, bridge in enumerate(scenario.bridge):
-        if max(map(bridge.class_of, range(8))) >= bridge.queues:
-            raise problem(
-                source,
-                f'bridge[{index}].traffic_classes (bridge "{bridge.name}")',
-                bridge.traffic_classes,
-                f"must be below {bridge.queues}, the queues of its ports; lower those above or"
-                " state more queues",
-            )
-        for peer in bridge.gates if isinstance(bridge.gates, dict) else ():
-            _node(
-                source,
-                f'bridge[{index}].gates (bridge "{bridge.name}")',
-                peer,
-                neighbours[bridge.name],
-                "neighbour",
-            )
-    _streams(source, scenario, neighbours)
-    for index, load in enumerate(scenario.load):
-        _node(source, f"load[{index}].talker", load.talker, stations, "station")
-        _node(source, f"load[{index}].listener", load.listener, stations, "station")
-        if load.listener not in _reachable(neighbours, set(bridges), load.talker) - {load.talker}:
-            raise problem(
-                source,
-                f"load[{index}].listener",
-                load.listener,
-                f'is not connected to talker "{load.talker}"; add a [[link]]',
-            )
-    framelengths.check(scenario, source)
-    ptpgates.check(scenario, source)
-    qdiscs.check(scenario, source)
-    _faults(source, scenario, neighbours)
-    faultchecks.check(scenario, source)
+        with wrong:
+            _bridge(source, scenario, index, neighbours[bridge.name])
+    with wrong:
+        _compare(source, scenario)
+    wrong.end()
+    _ports(source, scenario, neighbours)
+    with wrong:
+        _sync(source, scenario, nodes)
+    for index in range(len(scenario.stream)):
+        with wrong:
+            _stream(source, scenario, index, neighbours)
+    for index in range(len(scenario.load)):
+        with wrong:
+            _load(source, scenario, index, neighbours)
+    wrong.end()
+    for check_more in (framelengths.check, ptpgates.check, qdiscs.check):
+        with wrong:
+            check_more(scenario, source)
+    with wrong:
+        _faults(source, scenario, neighbours)
+        faultchecks.check(scenario, source)
+    wrong.end()
     for index, station in enumerate(scenario.station):
         if not neighbours[station.name]:
             raise problem(
