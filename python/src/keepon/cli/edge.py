@@ -43,6 +43,7 @@ BARRED = (errno.EACCES, errno.EPERM, errno.ENAMETOOLONG, errno.ELOOP, errno.ENOT
 """A name that somebody gave does not lead to a file that this user may have."""
 NOTHING = "nothing was written"
 _ABOUT_KEY = re.compile(r"(?P<file>.+?\.toml): key `(?P<key>[^`]+)`")
+_NAMED = re.compile(r'key `\w+\[\d+\]([^`]*)`(?: \([a-z]+ "[^"]*"\))?')
 _AT_LINE = re.compile(r".+?\.toml:(\d+): ")
 
 
@@ -142,9 +143,13 @@ def _lines(error: KeeponError) -> list[str]:
     """What to say of an error, a line each."""
     if not isinstance(error, errors.SeveralConfigError):
         return [_placed(str(error))]
-    lines = sorted(map(_placed, error.messages[:LINES_MAX]), key=_line)
-    if len(error.messages) > LINES_MAX:
-        lines[-1:] = [f"and {len(error.messages) - LINES_MAX + 1} more; correct these first"]
+    alike: dict[str, str] = {}  # of those that one table of the file stands for one is said
+    for placed in sorted(map(_placed, error.messages[: 2 * LINES_MAX]), key=_line):
+        alike.setdefault(_NAMED.sub(r"\1", placed), placed)
+    lines = list(alike.values())
+    more = len(lines) + len(error.messages[2 * LINES_MAX :]) - LINES_MAX
+    if more > 0:
+        lines[LINES_MAX - 1 :] = [f"and {more + 1} more; correct these first"]
     return lines
 
 

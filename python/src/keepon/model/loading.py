@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from keepon.errors import ConfigError, SeveralConfigError, one_line
-from keepon.model import faultchecks, framelengths, launchtime, lines, ptpgates, validation
+from keepon.model import faultchecks, framelengths, launchtime, lines, ptpgates, ranges, validation
 from keepon.model.hosts import HOSTS, check_stages
 from keepon.model.qdiscs import scenarios as qdiscs
 from keepon.model.scenario import SCENARIO_SCHEMA, Scenario
@@ -131,10 +131,13 @@ def _too_long(text: str, source: str, what: str, error: ValueError) -> ConfigErr
 
 
 def _validated(document: dict[str, Any], source: str, model: type[Model], example: str) -> Model:
+    wrong = Wrong()
+    if model is Scenario:
+        document = ranges.expanded(document, lambda *what: wrong.add(problem(source, *what)))
+    wrong.end()
     try:
         return model.model_validate(document)
     except ValidationError as failure:
-        wrong = Wrong()
         for each in validation.every(failure, document, model):
             wrong.add(_refusal(source, each, example))
         wrong.end()
