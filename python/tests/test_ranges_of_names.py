@@ -71,7 +71,7 @@ def test_what_is_a_range(text: Any, written_out: list[str] | None) -> None:
     ("old", "new", "told"),
     [
         ('talker = "drive1..6"', 'talker = "drive1..5"',
-         ':17: key `stream[0].talker` = "drive1..5": must be 6 names, as `id` has; write tables of'),
+         ':17: key `stream[0].talker` = "drive1..5": must be 6 names, as `id` has; write tables'),
         ("frame_bytes = 64", 'frame_bytes = 64\n[[load]]\nid = "a1..3"\ntalker = "b1..2"',
          ':30: key `load[0].talker` = "b1..2": must be 3 names'),
         ('listeners = ["drive1..6"]', 'listeners = ["drive6..1"]',
