@@ -44,12 +44,12 @@ def refused(
     def run(*arguments: object) -> str:
         monkeypatch.setattr(sys, "argv", ["keepon", *map(str, arguments)])
         code = cli.main()
-        told = capsys.readouterr()
-        assert code == EXIT_INPUT, told.err
-        assert told.out == ""
-        lines = told.err.splitlines()
-        assert all(line.startswith("keepon: ") for line in lines), told.err
-        assert "internal error" not in told.err
+        said = capsys.readouterr()
+        assert code == EXIT_INPUT, said.err
+        assert said.out == ""
+        lines = said.err.splitlines()
+        assert all(line.startswith("keepon: ") for line in lines), said.err
+        assert "internal error" not in said.err
         assert len(lines[0]) < 2_100
         return lines[0]
 

@@ -59,7 +59,7 @@ def with_key(table: str, name: str, written: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("key", "written", "told"),
+    ("key", "written", "said"),
     [
         ("stream.period_ns", '"250"',
          'key `stream[0].period_ns` (stream "F1") = "250": must be a whole number, between 1000 and'
@@ -77,11 +77,11 @@ def with_key(table: str, name: str, written: str) -> str:
         ("stream.tc", '"5 us"', "must be a whole number, between 0 and 15; write it without"),
     ],
 )  # fmt: skip
-def test_what_is_no_such_number_is_refused(key: str, written: str, told: str) -> None:
+def test_what_is_no_such_number_is_refused(key: str, written: str, said: str) -> None:
     table, _, name = key.rpartition(".")
     with pytest.raises(ConfigError) as error:
         loading.parse(with_key(table, name, written), "a.toml")
-    assert told in str(error.value)
+    assert said in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def refused(
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "said"),
     [
         (
             SMALL.replace("period_ns", "peroid_ns").replace("200", '"long"').replace("0.1", "-1"),
@@ -136,11 +136,11 @@ def refused(
     ids=["keys", "names"],
 )  # fmt: skip
 def test_all_that_is_wrong_is_said_at_once(
-    text: str, told: list[str], tmp_path: Path, monkeypatch: Any, capsys: Any
+    text: str, said: list[str], tmp_path: Path, monkeypatch: Any, capsys: Any
 ) -> None:
     lines = refused(text, tmp_path, monkeypatch, capsys)
-    assert len(lines) == len(told)
-    for line, expected in zip(lines, told, strict=True):
+    assert len(lines) == len(said)
+    for line, expected in zip(lines, said, strict=True):
         assert line.startswith(expected)
 
 
@@ -154,7 +154,7 @@ def test_of_many_wrong_keys_the_first_are_said(
     assert lines[-1] == "keepon: and 11 more; correct these first"
 
 
-def test_a_union_is_told_once() -> None:
+def test_a_union_is_said_once() -> None:
     """Of a table or a word, what fits what was written."""
     text = SMALL.replace('name = "br1"', 'name = "br1"\ngates = {a = {base_ns = 0}}')
     with pytest.raises(ConfigError) as error:

@@ -68,7 +68,7 @@ def test_what_is_a_range(text: Any, written_out: list[str] | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "said"),
     [
         ('talker = "drive1..6"', 'talker = "drive1..5"',
          ':17: key `stream[0].talker` = "drive1..5": must be 6 names, as `id` has; write tables'),
@@ -92,8 +92,8 @@ def test_what_is_a_range(text: Any, written_out: list[str] | None) -> None:
          ':18: key `stream[0].listeners[0]` (stream "actual1") = "contoller": no such station;'),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_told_once_with_its_line(
-    old: str, new: str, told: str, tmp_path: Path, monkeypatch: Any, capsys: Any
+def test_what_is_wrong_is_said_once_with_its_line(
+    old: str, new: str, said: str, tmp_path: Path, monkeypatch: Any, capsys: Any
 ) -> None:
     text = HEAD + DRIVES.replace(old, new, 1)
     assert text != HEAD + DRIVES
@@ -103,7 +103,7 @@ def test_what_is_wrong_is_told_once_with_its_line(
     assert app.main() == EXIT_INPUT
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 1, lines
-    assert lines[0].startswith(f"keepon: {path}{told}")
+    assert lines[0].startswith(f"keepon: {path}{said}")
 
 
 def test_ranges_of_both_ends_go_in_step() -> None:

@@ -51,11 +51,11 @@ ends = ["relay", "switch"]
 def test_a_rate_without_a_period_is_answered_with_one_that_has() -> None:
     with pytest.raises(ConfigError) as error:
         make_plan(scenario((208_333, "auto")))
-    told = str(error.value)
-    below, above = map(int, re.findall(r"period_ns = (\d+) or (\d+)", told)[0])
+    said = str(error.value)
+    below, above = map(int, re.findall(r"period_ns = (\d+) or (\d+)", said)[0])
     assert below < 208_333 < above
     assert (
-        "for 4800 a second without drift 3 streams of period_ns = 625000, offsets a third" in told
+        "for 4800 a second without drift 3 streams of period_ns = 625000, offsets a third" in said
     )
     for period_ns in (below, above):
         assert make_plan(scenario((period_ns, "auto")))["status"] == "feasible"

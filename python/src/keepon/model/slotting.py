@@ -138,12 +138,12 @@ def in_turn(period_ns: int) -> str | None:
     >>> in_turn(250_000) is None
     True
     """
-    for stretched, told in ((1000, ""), (1001, "/1.001")):
+    for stretched, shown in ((1000, ""), (1001, "/1.001")):
         rate = round(Fraction(SECOND_NS * stretched, period_ns * 1000))
         exact_ns = Fraction(SECOND_NS * stretched, 1000 * max(rate, 1))
         if abs(exact_ns - period_ns) < 1 and exact_ns.denominator in _PARTS:
             return (
-                f"for {rate}{told} a second without drift {exact_ns.denominator} streams of"
+                f"for {rate}{shown} a second without drift {exact_ns.denominator} streams of"
                 f" period_ns = {exact_ns.numerator}, offsets {_PARTS[exact_ns.denominator]} of it"
                 " apart"
             )

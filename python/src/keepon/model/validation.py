@@ -68,18 +68,18 @@ def every(
     errors = [each for each in errors if not (each.is_missing and each.location[-1] in may_lack)]
     errors.sort(key=_Error.rank)
     misspelt: set[Location] = set()
-    told: set[Location] = set()
+    taken: set[Location] = set()
     around: set[Location] = set()
     for each in errors:
         ways = {each.location[:end] for end in range(len(each.location) + 1)}
         # Of a union's errors one is enough, and an unknown key may be the missing one.
-        if ways & told or each.location in around:
+        if ways & taken or each.location in around:
             continue
         if each.is_missing and each.location[:-1] in misspelt:
             continue
         if each.kind == "extra_forbidden":
             misspelt.add(each.location[:-1])
-        told.add(each.location)
+        taken.add(each.location)
         around |= ways
         yield _wrong(document, each, errors, model)
 
