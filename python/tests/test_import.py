@@ -80,6 +80,8 @@ def test_it_has_a_plan_and_keeps_it(keepon: Any) -> None:
          "f\ta\tb\t250.5\t100\n", "utf-8"),
         ("Strom;;;;\n\nname;from;to;cycle time in µs;length\nf;a;b;250,5;100\n", "cp1252"),
         ("name|sender|receivers|interval|payload\nf|a|[b]|250.5 µs|78 B\n", "utf-16"),
+        ("Stream:,From,To (s),Max. Latency in MS,Interval [US],Frame size (incl. FCS)\n"
+         "f,a,b,1,250.5,100\n", "utf-8"),
         ("\ufefftalker,listener,period,frame size\na,b,0.2505 ms,0.1 kB\n", "utf-8"),
         ("name,talker,listener,period_ns,frame_bytes\n#x\nf,a,b,250500,100\n,,,,\n", "utf-8"),
     ],
@@ -174,7 +176,7 @@ def test_a_workbook_without_its_reader_or_damaged(keepon: Any, monkeypatch: Any)
     assert err.startswith("keepon: t.xlsx: is no workbook (")
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     _, err = keepon("import", "t.xlsx", code=EXIT_INPUT)
-    assert "needs openpyxl, which is not installed; install keepon[xlsx], or save" in err
+    assert "needs openpyxl, which is not installed; pip install openpyxl, or save" in err
 
 
 TOPO = "link,q_num,rate,t_proc,t_prop\n" + "".join(
@@ -221,7 +223,8 @@ def test_new_puts_stations_where_it_is_asked_to(keepon: Any) -> None:
         (("--from", "s.csv", "--at", "pcl=br1"), '"pcl" is no station; did you mean "plc"?'),
         (("--from", "s.csv", "--stations", "4"), "option --stations: has no use with --from"),
         (("--at", "plc=br1"), "option --at: needs the stations of a table; give --from, too"),
-        (("--rate", "fast"), 'key `defaults.rate_bps` = "fast": must be a whole number, between'),
+        (("--rate", "fast"), 'option --rate = "fast": must be a number with a unit, such as "100'),
+        (("--rate", "1 kb/s"), 'key `defaults.rate_bps` = "1 kb/s": must be between 10000000 and'),
         (("--from", "no.csv"), "no.csv: cannot be read (No such file or directory)"),
     ],
 )  # fmt: skip

@@ -12,6 +12,7 @@ from keepon.cli import edge
 from keepon.errors import ConfigError, one_line, shell_path
 from keepon.export import streamtable, tsnkit_reader
 from keepon.model import loading, ranges, schemafiles, starter
+from keepon.model.units import unit_of
 from keepon.model.validation import suggestion
 
 STATIONS = 4
@@ -64,12 +65,18 @@ def write(file: Path, asked: Asked) -> str:
                 f"option {option} = {value}: must be between {low} and {high} for a {shape}; choose"
                 " one in this range"
             )
+    unit = unit_of("rate_bps")
+    if unit is None or unit.number(asked.rate) is None:
+        raise ConfigError(
+            f'option --rate = "{one_line(asked.rate)}": must be a number with a unit, such as'
+            ' "100 Mb/s"; write it so'
+        )
     name = _NOT_OF_A_NAME.sub("-", file.stem).strip("-._")[:64] or shape
     if asked.table is None:
         if asked.at:
             raise ConfigError("option --at: needs the stations of a table; give --from, too")
         text = starter.starter(shape, name, stations, count, file.name, asked.rate)
-        loading.parse(text, file.name)  # the rate may be none
+        loading.parse(text, file.name)  # the rate may be out of range
         return create(file, text)
     if asked.stations is not None:
         raise ConfigError(
@@ -82,8 +89,7 @@ def write(file: Path, asked: Asked) -> str:
     text = starter.of_streams(
         shape, name, table.stations, count, homes, table.streams, file.name, asked.rate, what
     )
-    # Only names and the rate came from elsewhere as they are.
-    loading.parse(text, file.name)
+    loading.parse(text, str(asked.table))
     for note in table.notes:
         edge.say(f"note: {note}")
     return create(file, text)

@@ -44,7 +44,7 @@ _NEEDED = (("talker",), ("listeners",), ("period_ns", "rate"), ("frame_bytes", "
 _UNITS = {
     "usec": "us", "msec": "ms", "sec": "s", "microseconds": "us", "milliseconds": "ms",
     "nanoseconds": "ns", "seconds": "s", "byte": "B", "bytes": "B", "octet": "B", "octets": "B",
-    "b": "B", "hz": "Hz", "1/s": "Hz", "/s": "Hz", "fps": "Hz", "khz": "kHz",
+    "b": "B", "kb": "kB", "hz": "Hz", "1/s": "Hz", "/s": "Hz", "fps": "Hz", "khz": "kHz",
 }  # fmt: skip
 _RATES = {"Hz": 1, "kHz": 1000}
 _AROUND_BYTES = 22
@@ -137,8 +137,8 @@ def _of_workbook(path: Path) -> Cells:
         import openpyxl
     except ImportError:
         raise ConfigError(
-            f"{path}: reading xlsx needs openpyxl, which is not installed; install keepon[xlsx], or"
-            " save the table as CSV"
+            f"{path}: reading xlsx needs openpyxl, which is not installed; pip install"
+            " openpyxl, or save the table as CSV"
         ) from None
     try:
         sheet = openpyxl.load_workbook(path, read_only=True, data_only=True).active
@@ -166,19 +166,25 @@ def _columns(headers: Sequence[str]) -> list[Column]:
     for place, header in enumerate(headers):
         inner = _BRACKETED.search(header)
         words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", header[: inner.start()] if inner else header)
-        tokens = re.split(r"[\s_/-]+", words.strip())
+        tokens = re.split(r"[\s_/.:-]+", words.strip(" .:"))
         unit = _unit(inner[1]) if inner else ""
         if not inner and len(tokens) > 1 and " ".join(tokens).lower() not in _KEY_OF:
             tokens, unit = tokens[:-1], _unit(tokens[-1])
             tokens = tokens[:-1] if tokens[-1] == "in" else tokens
         key = _KEY_OF.get(" ".join(tokens).lower())
         if key and key not in found:
-            found[key] = Column(key, header, place, unit)
+            unit_of_key = unit_of(key)
+            known = _RATES if unit_of_key is None else unit_of_key.sizes
+            found[key] = Column(key, header, place, unit if unit in known else "")
     return list(found.values())
 
 
 def _unit(text: str) -> str:
-    return _UNITS.get(text.strip().lower(), text.strip())
+    """A unit as scenarios have it, of any way to write it."""
+    lower = text.strip().lower()
+    return _UNITS.get(
+        lower, lower if lower in ("ns", "us", "µs", "μs", "ms", "s") else text.strip()
+    )
 
 
 class _Reader:
