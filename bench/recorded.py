@@ -26,16 +26,18 @@ Calls = list[tuple[str, tuple[Any, ...]]]
 PS_PER_NS = 1000
 
 
-class Recorder:
-    """Stands for the extension module while a network is built; its Simulation takes notes."""
-
-    def __init__(self, module: Any) -> None:
-        self.module = module
-        self.calls: Calls = []
-
-    def Simulation(self, *arguments: Any) -> Any:  # noqa: N802 - the module's name
-        self.calls.append(("Simulation", arguments))
-        return Noted(self.module.Simulation(*arguments), self.calls)
+def plain(value: Any) -> Any:
+    """A specification as a dict of what it does not leave to defaults, which does as well."""
+    if isinstance(value, list):
+        return [plain(entry) for entry in value]
+    if type(value).__module__ != "keepon._sim":
+        return value
+    default = type(value)()
+    return {
+        name: plain(own)
+        for name in dir(value)
+        if name[0] != "_" and (own := getattr(value, name)) != getattr(default, name)
+    }
 
 
 class Noted:
@@ -46,7 +48,7 @@ class Noted:
         method = getattr(self._simulation, name)
 
         def noted(*arguments: Any) -> Any:
-            self._calls.append((name, arguments))
+            self._calls.append((name, tuple(plain(argument) for argument in arguments)))
             return method(*arguments)
 
         return noted
@@ -56,13 +58,19 @@ def record(scenario: Scenario, plan: dict[str, Any], path: Path) -> None:
     """Keep in `path` how the network of a scenario with one driver is built."""
     from keepon.targets.sim import build
 
-    recorder = Recorder(build.simulator())
-    original, build.simulator = build.simulator, lambda: recorder
+    calls: Calls = []
+    real = build.Simulation
+
+    def noted(*arguments: Any) -> Any:
+        calls.append(("Simulation", arguments))
+        return Noted(real(*arguments), calls)
+
+    build.Simulation = noted
     try:
         build.Build(scenario, plan, scenario.drivers()[0], scenario.seed)
     finally:
-        build.simulator = original
-    path.write_bytes(pickle.dumps(recorder.calls))
+        build.Simulation = real
+    path.write_bytes(pickle.dumps(calls))
 
 
 def read(path: Path) -> Calls:

@@ -112,7 +112,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "gates receive",
         "queue",
         "schedule",
-        "outcome phc",
+        "complete phc",
         "poll xmit",
         "engine",
         "owner taprio",

@@ -48,6 +48,7 @@ def test_a_cost_that_is_not_recorded_or_not_measured_is_found() -> None:
     assert len(bench_costs.differences({"x": 1.0}, {"y": 1.0})) == 2
 
 
+@pytest.mark.slow
 def test_a_run_counts_the_same_again_and_a_longer_one_as_much_an_operation() -> None:
     driver, core = callgrind.build("core_cost")
     short, again = (callgrind.run.__wrapped__(driver, IDLE) for _ in range(2))

@@ -112,6 +112,7 @@ def test_slots_begin_while_a_call_is_under_way(library: Library, name: str, symp
     hasty.core.close()
 
 
+@pytest.mark.slow
 def test_same_operations_same_trace(library: Library) -> None:
     """Two pacers with equal seeds, used alternately, do the same."""
     rng = Random(7)

@@ -56,6 +56,7 @@ def test_an_include_that_does_not_go_down(copy: Path, file: str, header: str) ->
     assert "rooms know lower floors only" in problems[0]
 
 
+@pytest.mark.slow
 def test_a_room_on_no_floor(copy: Path) -> None:
     (copy / "core" / "src" / "attic.c").write_text('#include "kpn_place.h"\n')
     code, problems = check(copy)
@@ -65,6 +66,7 @@ def test_a_room_on_no_floor(copy: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_room_that_is_gone(copy: Path) -> None:
     (copy / "core" / "src" / "dual.c").unlink()
     code, problems = check(copy)
@@ -74,6 +76,7 @@ def test_a_room_that_is_gone(copy: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "body", "name", "home"),
     [

@@ -19,8 +19,9 @@ from keepon_host.checkout import checkout_root
 
 ROOT = checkout_root()
 TOOLS = ROOT / "out/build/python/tools"
-QUICK = ("tools", "dissector", "modules", "manual", "completion", "units")
+QUICK = ("tools", "dissector", "modules", "command", "manual", "completion", "units")
 PLACES = (
+    "bin/keepon",
     "bin/keepon-talk",
     "bin/keepon-listen",
     f"src/keepon-{__version__}/dkms.conf",

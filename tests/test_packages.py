@@ -67,11 +67,7 @@ def newer_command(package: Path, folder: Path) -> None:
     tree = folder / "tree"
     run("dpkg-deb", "-R", package, tree)
     control = tree / "DEBIAN/control"
-    control.write_text(control.read_text().replace(f"Version: {__version__}", f"Version: {NEWER}"))
-    (stated,) = tree.glob("usr/lib/keepon/lib/python3*/site-packages/keepon_host/_version.py")
-    stated.write_text(stated.read_text().replace(__version__, NEWER))
-    for compiled in stated.parent.glob("__pycache__/_version.*"):
-        compiled.unlink()
+    control.write_text(control.read_text().replace(f"{__version__}-", f"{NEWER}-"))
     run("dpkg-deb", "-Zgzip", "-z1", "-b", tree, folder / package.name.replace(__version__, NEWER))
     shutil.rmtree(tree)
 

@@ -53,6 +53,7 @@ def test_they_are_read_by_the_programs_of_this_machine(plugins: Path) -> None:
         assert option in done.stdout + done.stderr, words
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plugin", PLUGINS)
 @pytest.mark.parametrize("change", ["none", "longer", "shorter", "moved", "gone"])
 def test_another_layout_is_refused_in_a_sentence(

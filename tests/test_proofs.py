@@ -6,9 +6,11 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
 from core_model.build import CORE
 
 
+@pytest.mark.slow
 def test_every_mutant_of_a_proof_finds_its_text() -> None:
     command = [sys.executable, str(CORE.parent / "scripts" / "prove"), "--mutants"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

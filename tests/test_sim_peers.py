@@ -12,6 +12,7 @@ import ns3_peer
 import pytest
 import recorded
 import sim_peers
+from keepon import _sim
 from keepon.cli import session
 from keepon.model.loading import load
 from keepon.targets.sim import build
@@ -75,10 +76,9 @@ def test_what_is_repeated_is_the_simulation_itself(name: str, variant: str, tmp_
     scenario, plan = network(name, variant)
     built = build.Build(scenario, plan, scenario.drivers()[0], scenario.seed)
     built.simulation.run(UNTIL_NS, None)
-    module = build.simulator()
     run = repeated(name, variant, tmp_path)
     assert run.simulation.trace_hash() == built.simulation.trace_hash()
-    assert build.simulator() is module
+    assert build.Simulation is _sim.Simulation
 
 
 def test_both_ends_of_the_link_are_counted(tmp_path: Path) -> None:

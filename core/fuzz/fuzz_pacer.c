@@ -255,7 +255,10 @@ static void set_clock(struct rig *rig, const struct record *record)
 	rig_settime(rig, at);
 }
 
-/* Best effort of a class is shaped, by another slope, or not any more; also by slopes there are not. */
+/*
+ * Best effort of a class is shaped, by another slope, or not any more; also by slopes there are
+ * not.
+ */
 static void shape(struct rig *rig, const struct setup *setup, const struct record *record)
 {
 	u64 slope_bps = setup->config.rate_bps / 60000 * record->y;

@@ -109,7 +109,7 @@ void error_saturates(void)
 	ASSUME(grid_time.ns >= 0 && grid_time.ns <= KPN_TIME_NS_MAX);
 	exact = (s128)(at_time.ns - grid_time.ns) * ((s128)1 << 32) + at_time.frac - grid_time.frac;
 	error = kpn_align_error(&align, &clock, nondet_u64(), nondet_u64());
-	/* a fraction of a nanosecond beyond a second is still told as it is */
+	/* a fraction of a nanosecond beyond a second is still returned as it is */
 	if (exact >= -limit && exact < limit + ((s128)1 << 32))
 		PROVE(error == exact);
 	else

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * A ring NIC for vector tests: exact to the picosecond, no FIFO, no lag, done index unless the caps say
- * otherwise. It sends what
- * lies in the buffers when it fetches a slot, counts every call, and notices each store into a slot
- * it has fetched already. Rates, faults and times are set by the test; random NICs are the affair
- * of other tests.
+ * A ring NIC for vector tests: exact to the picosecond, no FIFO, no lag, done index unless the caps
+ * say otherwise. It sends what lies in the buffers when it fetches a slot, counts every call, and
+ * notices each store into a slot it has fetched already. Rates, faults and times are set by the
+ * test; random NICs are the affair of other tests.
  */
 #ifndef KPN_SELFTEST_EXACT_NIC_H
 #define KPN_SELFTEST_EXACT_NIC_H
@@ -171,7 +170,8 @@ u64 exact_nic_position(const struct exact_nic *nic);
 struct kpn_frame exact_frame(u8 tag, u16 frame_bytes, u8 tc, s64 txtime_ns);
 
 /**
- * exact_expect_on_time() - frames told on time started where their txtimes ask for, by no more than
+ * exact_expect_on_time() - frames reported on time started where their txtimes ask for, by no more
+ * than
  * @bounds promise; @at: which round this is. Return: how many they were.
  */
 u32 exact_expect_on_time(struct kpn_selftest *t, int at, const struct kpn_frame *frames, u32 count,

@@ -112,15 +112,14 @@ struct fake_desc;
  * struct fake_nic - readable by tests
  * @now_ps: the present; @cpu_ps, @cpu_rest: CPU counter then, in ps and 10^-12 ps
  * @drift_ppt: CPU time per NIC time minus one, 10^-12; @drift_goal_ppt, @ramp_ppt: where it goes,
- *	by how much every
- *	FAKE_RAMP_PS
+ *	by how much every FAKE_RAMP_PS
  * @fetch_seq: next to latch; @wire_seq: on the wire or next to be; @passed_seq: what the index
  *	shows
  * @read_seq: what the last index read returned
  * @stores, @lengths, @rearmed: descriptors made real or placeholders, given a length, handed over
  *	anew, so far
- * @gone: the NIC cannot be read, and does nothing; @frozen: its index stands still; @misread: it was
- *	read while it stood still though the NIC had gone on; @halted
+ * @gone: the NIC cannot be read, and does nothing; @frozen: its index stands still; @misread: it
+ *	was read while it stood still though the NIC had gone on; @halted
  * @whole, @frame: of the frame that is being fetched in several buffers
  * @pause_ps: until when the wire stands still between two frames
  * @faults: enum fake_fault of all time
@@ -188,8 +187,8 @@ struct kpn_nic_caps fake_nic_caps(const struct fake_params *params, u32 drift_pp
 void fake_nic_advance(struct fake_nic *nic, u64 span_ps);
 
 /**
- * fake_nic_pause() - no frame starts for @span_ps after the one on the wire, as for a received PAUSE
- * frame; nothing if the wire is paused already
+ * fake_nic_pause() - no frame starts for @span_ps after the one on the wire, as for a received
+ * PAUSE frame; nothing if the wire is paused already
  */
 void fake_nic_pause(struct fake_nic *nic, u64 span_ps);
 

@@ -113,7 +113,10 @@ static void on_commit(void *context, u64 seq, u32 desc_idx, const u8 *data, u32 
 	for (i = 0; i < frame->frame.slots; i++) {
 		u32 idx = (desc_idx + i) % rig->nic.params.ring_slots;
 
-		/* no lap of the ring is counted in seq + base of free-running slots: base is 0 there */
+		/*
+		 * no lap of the ring is counted in seq + base of free-running slots: base is 0
+		 * there
+		 */
 		rig_require(rig, is_allowed(rig, seq + i, seq + i + base, frame->frame.tc),
 			    "a frame was placed in a slot its class does not own");
 		rig_require(rig, !rig->in_desc[idx], "a frame was placed over another");

@@ -2,7 +2,7 @@
 /*
  * Vector tests of the core, one file per room: the list of rooms, expectations and a random source.
  * Freestanding like the core itself, so that the same files run in userspace (main.c) and in a
- * kernel; how results are shown is the affair of whoever fills in @report.
+ * kernel; the caller shows the results, by @report.
  */
 #ifndef KPN_SELFTEST_H
 #define KPN_SELFTEST_H
@@ -36,7 +36,7 @@
 	X(replan)        \
 	X(rates)         \
 	X(late_cpu)      \
-	X(told)          \
+	X(reported)      \
 	X(lasting)       \
 	X(pacer)         \
 	X(head)          \

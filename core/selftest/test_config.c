@@ -285,7 +285,9 @@ static void test_polls_in_field_order(struct kpn_selftest *t)
 	KPN_EXPECT_EQ(t, problems[0].max, 1522);
 }
 
-/* Slots of 1230 bytes, trimmed by up to 16: what is longer than 1214 takes two, if it is allowed. */
+/*
+ * Slots of 1230 bytes, trimmed by up to 16: what is longer than 1214 takes two, if it is allowed.
+ */
 static void test_longest_frames(struct kpn_selftest *t)
 {
 	static const u32 longest[] = { 1214, 1215, 1225, 1230, 1231 };
@@ -353,6 +355,48 @@ static void test_random_configs(struct kpn_selftest *t)
 	}
 }
 
+/* struct row - the range that config_fields.h states for a member */
+struct row {
+	struct field field;
+	bool is_flag; /* which has no value beyond its range */
+	u64 min;
+	u64 max;
+};
+
+#define ROW(member, type, option, attribute, unit, least, most, ...) \
+	{ FIELD(member), #type[0] == 'b', least, most },
+
+static bool is_refused(const struct row *row, u64 value)
+{
+	struct kpn_problem problems[PROBLEMS_MAX];
+	struct kpn_config config;
+	u32 count, i;
+
+	build(&config, LOCKED);
+	put(&config, row->field.offset, row->field.bytes, value);
+	count = kpn_config_validate(&config, &backend, problems, PROBLEMS_MAX);
+	for (i = 0; i < count; i++)
+		if (!strcmp(problems[i].field, row->field.name))
+			return true;
+	return false;
+}
+
+static void test_ranges_of_rows(struct kpn_selftest *t)
+{
+	static const struct row rows[] = { KPN_CONFIG_FIELDS(ROW) };
+	u32 i;
+
+	for (i = 0; i < KPN_COUNT_OF(rows); i++) {
+		const struct row *row = &rows[i];
+		u64 largest = ~0ull >> (64 - 8 * row->field.bytes);
+
+		if (row->min)
+			KPN_EXPECT(t, is_refused(row, row->min - 1));
+		if (row->max < largest && !row->is_flag)
+			KPN_EXPECT(t, is_refused(row, row->max + 1));
+	}
+}
+
 void kpn_test_config(struct kpn_selftest *t)
 {
 	u32 i;
@@ -363,5 +407,6 @@ void kpn_test_config(struct kpn_selftest *t)
 	test_all_wrong(t);
 	test_polls_in_field_order(t);
 	test_longest_frames(t);
+	test_ranges_of_rows(t);
 	test_random_configs(t);
 }

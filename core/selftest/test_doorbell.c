@@ -7,7 +7,7 @@
 
 /*
  * Held up between reading and doorbell, by up to twice what is posted: the wire has stood there for
- * a time nobody knows. Where it is stays within the bounds, and whoever asks hears of it.
+ * an unknown time. Its position stays within the bounds, and the stop is reported.
  */
 static void test_held_up_before_the_doorbell(struct kpn_selftest *t)
 {
@@ -24,7 +24,10 @@ static void test_held_up_before_the_doorbell(struct kpn_selftest *t)
 		nic.bell_ns = held_ns;
 		while (nic.bell_ns)
 			exact_nic_run(&nic, 1);
-		/* one that came in time kept the wire going; what might have stood still is told */
+		/*
+		 * one that came in time kept the wire going; a wire that might have stood still is
+		 * reported
+		 */
 		KPN_EXPECT(t, nic.idle_starts == 1 || stats()->suspected_underruns == 1);
 		KPN_EXPECT_EQ(t, stats()->suspected_underruns,
 			      nic.events[KPN_EVENT_SUSPECTED_UNDERRUN]);

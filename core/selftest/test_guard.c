@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * guard: where a guard window begins and what passes within it, late frames; and random frames on a
- * wire of the test's own, which is as slow and told as late as may be.
+ * wire of the test's own, which is as slow, with notice as late, as may be.
  */
 #include "keepon/errno.h"
 #include "keepon/guard.h"
@@ -225,8 +225,8 @@ struct outcome {
 enum { FUDGE_NS_BELOW = 20000 };
 
 /*
- * A frame each period, told @notice_ns before; as many others as the wire takes. A fudge
- * that is @changing does so at any time, and the driver with it.
+ * A frame each period, known @notice_ns before; as many others as the wire takes. A fudge that is
+ * @changing does so at any time, and the driver with it.
  */
 static struct outcome run_wire(u64 seed, struct kpn_guard_config *config, u32 notice_ns,
 			       u32 slow_ppm, bool any_length, bool changing)

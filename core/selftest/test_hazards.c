@@ -222,8 +222,8 @@ static void test_partition_switches_at_its_slot(struct kpn_selftest *t)
 
 /*
  * A class that has slots by a table to come only: its frames wait for that within the horizon, and
- * are refused before, or they would hold their senders for as long as whoever set the table likes.
- * One that waits and whose slots a step puts out of reach ends.
+ * are refused before, or they would hold their senders until a time that another user chose. One
+ * that waits and whose slots a step puts out of reach ends.
  */
 static void test_nobody_waits_for_a_table_beyond_the_horizon(struct kpn_selftest *t)
 {

@@ -255,7 +255,7 @@ static void test_strict_drops(struct kpn_selftest *t)
 
 /*
  * C24, P10: too long for a slot is refused, the longest that fits is sent whole; malformed frames
- * are told apart.
+ * are distinguished.
  */
 static void test_oversize_and_malformed(struct kpn_selftest *t)
 {

@@ -227,9 +227,9 @@ static void test_a_rate_that_is_set_blindly(struct kpn_selftest *t)
 }
 
 /*
- * The wire is told to be a millisecond later than believed, more than the ring holds: what the
- * index says all the same, that the last slot is fetched, brings the bound back, and slots are
- * posted before it stands.
+ * The wire is reported a millisecond later than believed, more than the ring holds: what the index
+ * says all the same, that the last slot is fetched, brings the bound back, and slots are posted
+ * before it stands.
  */
 static void test_a_wire_that_was_thought_far_back(struct kpn_selftest *t)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * late_cpu: the CPU is slow, or is held up at the worst of places. What is told of frames and clock
- * is what the wire does all the same, and nothing waits for ever.
+ * late_cpu: the CPU is slow, or is held up at the worst of places. Reports on frames and clock
+ * match the wire all the same, and nothing waits for ever.
  */
 #include "../src/kpn_pacer_state.h"
 #include "exact_nic.h"
@@ -37,13 +37,13 @@ static bool slot_is_within(void)
 }
 
 /*
- * Lengths were stored too late, in slots that leave much later, and somebody sets the clock before
- * they do. Nothing is given away that the NIC may have fetched, and the clock is not synchronised
- * across the moment at which they leave.
+ * Lengths were stored too late, in slots that leave much later, and the clock is set before they
+ * do. Nothing is given away that the NIC may have fetched, and the clock is not synchronised across
+ * the moment at which they leave.
  */
 static void test_what_is_doubted_leaves_later(struct kpn_selftest *t)
 {
-	u32 told = 0;
+	u32 reported = 0;
 	u64 seed = 7;
 	u32 run;
 	u32 i;
@@ -72,7 +72,7 @@ static void test_what_is_doubted_leaves_later(struct kpn_selftest *t)
 		set_ns = kpn_pacer_gettime(nic.pacer, nic.now_ns).ns - (s64)nic.now_ns;
 		error_ps = state().clock_error_ps;
 		exact_nic_collect(&nic);
-		told += nic.events[KPN_EVENT_DOUBT];
+		reported += nic.events[KPN_EVENT_DOUBT];
 		for (i = 0; i < 80; i++) {
 			exact_nic_poll(&nic, 1000 + kpn_random_below(&seed, 2000));
 			off_ns = kpn_pacer_gettime(nic.pacer, nic.now_ns).ns - (s64)nic.now_ns;
@@ -106,7 +106,7 @@ static void test_what_is_doubted_leaves_later(struct kpn_selftest *t)
 				      kpn_pacer_window(nic.pacer, nic.now_ns).valid);
 		KPN_EXPECT_AT(t, (int)run, run % 2 || state().clock_error_ps < 1000000);
 	}
-	KPN_EXPECT(t, told > RUNS / 4);
+	KPN_EXPECT(t, reported > RUNS / 4);
 }
 
 /*
@@ -297,7 +297,7 @@ static void test_nothing_is_inserted_by_a_frozen_index(struct kpn_selftest *t)
 	KPN_EXPECT(t, kpn_pacer_window(nic.pacer, nic.now_ns).valid);
 }
 
-/* What is told to have moved left on the grid; a step takes the ground from under some. */
+/* Frames reported as moved left on the grid; a step takes the ground from under some. */
 static void test_moved_frames_are_on_the_grid(struct kpn_selftest *t)
 {
 	u32 stale = 0;

@@ -155,7 +155,7 @@ static void test_adjustments_leave_counts_and_slots_alone(struct kpn_selftest *t
 	exact_nic_run(&nic, 30 * SLOT_NS);
 	KPN_EXPECT_EQ(t, nic.log_count, 1);
 	KPN_EXPECT_EQ(t, nic.log[0].seq, 20);
-	/* it is not the slot of its txtime any more, and is not told to be */
+	/* it is not the slot of its txtime any more, and is not reported as such */
 	KPN_EXPECT_EQ(t, nic.outcomes[KPN_VERDICT_SENT_STALE], 1);
 	/*
 	 * slot 20 on the stepped clock and 64 ns of preamble; 100 ppm of the 160 us since are 16 ns
@@ -166,9 +166,9 @@ static void test_adjustments_leave_counts_and_slots_alone(struct kpn_selftest *t
 
 /*
  * A wire in paper mode that stood while frames were in the ring: they leave as much later, and only
- * those whose slots are still of their txtimes are told to be on time.
+ * those whose slots are still of their txtimes are reported on time.
  */
-static void test_a_stall_in_paper_mode_is_told(struct kpn_selftest *t)
+static void test_a_stall_in_paper_mode_is_reported(struct kpn_selftest *t)
 {
 	static struct kpn_frame frames[8];
 	u32 i;
@@ -377,7 +377,7 @@ void kpn_test_pacer(struct kpn_selftest *t)
 	test_descriptors_that_do_not_persist_are_rearmed(t);
 	test_counter_clock_moves_with_polls_only(t);
 	test_adjustments_leave_counts_and_slots_alone(t);
-	test_a_stall_in_paper_mode_is_told(t);
+	test_a_stall_in_paper_mode_is_reported(t);
 	test_frames_leave_on_the_grid(t);
 	test_trims_per_second_follow_the_clock_rate(t);
 	test_stop_flushes(t);

@@ -341,7 +341,7 @@ static void test_returned_frames_find_room_in_a_full_class(struct kpn_selftest *
 	KPN_EXPECT(t, kpn_prebuffer_schedule(&prebuffer, &frames[4]));
 }
 
-/* The heap has room for so many frames and not one more, whoever asks. */
+/* The heap has room for so many frames and not one more, by any call. */
 static void test_a_full_heap_refuses(struct kpn_selftest *t)
 {
 	struct kpn_heap_entry heap[KPN_CLASS_COUNT + 2];

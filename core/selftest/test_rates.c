@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * rates: how fast the clock may be made, and what is told of frames while slots follow a new rate
- * or a step that they cannot follow at once.
+ * rates: how fast the clock may be made, and what is reported of frames while slots follow a new
+ * rate or a step that they cannot follow at once.
  */
 #include "exact_nic.h"
 #include "keepon/errno.h"
@@ -30,7 +30,7 @@ static void fill(u64 from, u8 tc)
 	}
 }
 
-/* Frames told on time are where the grid is, by no more than is promised. Return: how many. */
+/* Frames reported on time are where the grid is, by no more than is promised. Return: how many. */
 static u32 expect_on_time_is_true(struct kpn_selftest *t, u32 rate_ppb)
 {
 	return exact_expect_on_time(t, 0, frames, FRAMES,
@@ -215,7 +215,7 @@ static void test_a_staircase_changes_its_rate_in_the_past(struct kpn_selftest *t
 
 /*
  * Nobody has polled for long when the rate changes: a staircase turns far behind the wire, so that
- * what is posted leaves the grid by more than is promised. Frames there are not told on time.
+ * what is posted leaves the grid by more than is promised. Frames there are not reported on time.
  */
 static void test_a_rate_after_a_late_poll(struct kpn_selftest *t)
 {

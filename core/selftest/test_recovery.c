@@ -129,7 +129,8 @@ static void test_underrun_with_a_full_ring_rings_once(struct kpn_selftest *t)
 
 /*
  * The wire has run dry with more frames on it than one poll may end: all have left at their times,
- * and are told so by the clock they left by, not by the one that is set when the wire starts again.
+ * and are reported with the clock they left by, not by the one that is set when the wire starts
+ * again.
  */
 static void test_an_underrun_changes_nothing_of_what_left_before(struct kpn_selftest *t)
 {
@@ -193,11 +194,11 @@ static void test_suspected_underrun(struct kpn_selftest *t)
 }
 
 /*
- * The backend tells that the wire is at something else, and when that is over: a frame of others.
- * Where the wire is stays within the bounds, no slip is seen, and whoever asks for the time hears
- * of it. A pacer that was not told takes it for a slip, or for a wire where it is not.
+ * The backend reports a frame of others on the wire, and its end. The wire stays within the bounds,
+ * no slip is seen, and the clock is unsynchronised. A pacer without that report sees a slip, or a
+ * wrong position of the wire.
  */
-static void test_a_delay_that_is_told(struct kpn_selftest *t)
+static void test_a_delay_that_is_reported(struct kpn_selftest *t)
 {
 	u64 delay_ns;
 
@@ -419,7 +420,7 @@ void kpn_test_recovery(struct kpn_selftest *t)
 	test_underrun_with_a_full_ring_rings_once(t);
 	test_an_underrun_changes_nothing_of_what_left_before(t);
 	test_suspected_underrun(t);
-	test_a_delay_that_is_told(t);
+	test_a_delay_that_is_reported(t);
 	test_drift_beyond_the_stated_bound_ends_unsynchronised(t);
 	test_impossible_index_changes_nothing(t);
 	test_step_recalls_what_it_can(t);

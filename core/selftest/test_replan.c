@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * replan: lengths of slots already posted are planned anew, after a step, a change of rate or a
- * switch of tables. What is told of frames and clock is what the wire does.
+ * switch of tables. Reports on frames and clock match the wire.
  */
 #include "../src/kpn_pacer_state.h"
 #include "exact_nic.h"
@@ -33,7 +33,7 @@ static bool head_is_true(void)
  */
 static void test_held_up_while_lengths_are_stored(struct kpn_selftest *t)
 {
-	u32 told = 0;
+	u32 reported = 0;
 	u32 quiet = 0;
 	u64 seed = 1;
 	u32 run;
@@ -51,13 +51,13 @@ static void test_held_up_while_lengths_are_stored(struct kpn_selftest *t)
 			KPN_EXPECT_AT(t, (int)run, head_is_true());
 			exact_nic_poll(&nic, 20000);
 		}
-		told += nic.events[KPN_EVENT_DOUBT] != 0;
+		reported += nic.events[KPN_EVENT_DOUBT] != 0;
 		quiet += nic.events[KPN_EVENT_DOUBT] == 0;
 		KPN_EXPECT_AT(t, (int)run,
 			      nic.events[KPN_EVENT_DOUBT] == 0 ||
 				      !kpn_pacer_state(nic.pacer, nic.now_ns).synchronised);
 	}
-	KPN_EXPECT(t, told > RUNS / 4);
+	KPN_EXPECT(t, reported > RUNS / 4);
 	KPN_EXPECT(t, quiet >= RUNS / 4);
 }
 
@@ -161,14 +161,17 @@ static u32 fill(u64 slot_ns, u32 frame_bytes, u32 sfd_ns)
 	return taken;
 }
 
-/* Frames told on time started there, by no more than the configuration promises. */
+/* Frames reported on time started there, by no more than the configuration promises. */
 static u32 expect_on_time_is_true(struct kpn_selftest *t, u32 run, u32 rate_ppb)
 {
 	return exact_expect_on_time(t, (int)run, frames, FRAMES,
 				    kpn_pacer_bounds(nic.pacer, rate_ppb, 0));
 }
 
-/* On the way to the grid the rate changes, and the grid is reached later than frames were told. */
+/*
+ * On the way to the grid the rate changes, and the grid is reached later than was planned for
+ * frames.
+ */
 static void test_the_grid_moves_off_while_it_is_reached(struct kpn_selftest *t)
 {
 	u32 on_time = 0;
@@ -292,8 +295,7 @@ static void test_held_up_while_a_slot_is_made_whole(struct kpn_selftest *t)
 
 /*
  * Frames that are where they were moved to, when the clock goes back and they cannot be taken back
- * any more: they leave before their own slots, which a frame that is told to have left in a later
- * one has not.
+ * any more: they leave before their own slots, so none may be reported as left in a later one.
  */
 static void test_moved_before_a_step_that_comes_too_late(struct kpn_selftest *t)
 {
@@ -321,7 +323,7 @@ static void test_moved_before_a_step_that_comes_too_late(struct kpn_selftest *t)
 
 /*
  * While frames are reviewed a frame that was moved may stay where it is: nothing takes it out for
- * another one, and none is told of a step that was not.
+ * another one, and none is reported as stepped without a step.
  */
 static void test_moved_frames_keep_their_slots_in_a_review(struct kpn_selftest *t)
 {
@@ -353,7 +355,7 @@ static void test_moved_frames_keep_their_slots_in_a_review(struct kpn_selftest *
 static void test_the_grid_is_not_reached_by_a_trim_that_is_not_made(struct kpn_selftest *t)
 {
 	static const u16 allowed[] = { 0, 0xffff, 0xffff, 0xffff, 0xffff };
-	u32 told = 0;
+	u32 reported = 0;
 	u64 seed = 5;
 	u32 run;
 
@@ -374,9 +376,10 @@ static void test_the_grid_is_not_reached_by_a_trim_that_is_not_made(struct kpn_s
 						     (s64)kpn_random_below(&seed, 600));
 		exact_nic_run(&nic, 2 * MS);
 		expect_on_time_is_true(t, run, 0);
-		told += nic.outcomes[KPN_VERDICT_SENT_STALE] + nic.outcomes[KPN_VERDICT_STEPPED];
+		reported +=
+			nic.outcomes[KPN_VERDICT_SENT_STALE] + nic.outcomes[KPN_VERDICT_STEPPED];
 	}
-	KPN_EXPECT(t, told > RUNS);
+	KPN_EXPECT(t, reported > RUNS);
 }
 
 void kpn_test_replan(struct kpn_selftest *t)

@@ -199,7 +199,9 @@ static bool look(struct kpn_selftest *t, const struct kpn_ring *ring, const stru
 
 	good = KPN_EXPECT_EQ(t, ring->head.ps, model->head_ps);
 	good = KPN_EXPECT_EQ(t, ring->index_seq, model->index_seq) && good;
-	/* moved by slots and deltas alone, never looked up: lengths before the index do not change */
+	/*
+	 * moved by slots and deltas alone, never looked up: lengths before the index do not change
+	 */
 	good = KPN_EXPECT_EQ(t, ring->index_ps, model_start_ps(model, model->index_seq)) && good;
 	good = KPN_EXPECT_EQ(t, kpn_ring_at(ring, ring->index_seq).ps, ring->index_ps) && good;
 	/* planning does not look for trims from there on */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * span on the exact NIC: that each long frame leaves whole, in its slot, while every slot outside of
- * them stays on the grid.
+ * span on the exact NIC: that each long frame leaves whole, in its slot, while every slot outside
+ * of them stays on the grid.
  */
 #include "pacer_rig.h"
 #include "selftest.h"
@@ -21,10 +21,10 @@ static u64 memory[1 << 19];
 static struct rig rig;
 
 /*
- * struct told - what the NIC and the pacer have said
+ * struct seen - counts by the NIC and the pacer
  * @off_grid: slots outside of frames further off the grid than promised; @slots: of long frames
  */
-static struct told {
+static struct seen {
 	u64 off_grid;
 	u64 on_grid;
 	u64 long_frames;
@@ -33,7 +33,7 @@ static struct told {
 	u64 bound_ps;
 	u64 from_seq;
 	u64 behind_seq;
-} told;
+} seen;
 
 /* Every slot that begins outside of a long frame begins on the grid. */
 static void on_slot(void *context, const struct fake_slot *slot, const struct rig_frame *frame)
@@ -42,23 +42,23 @@ static void on_slot(void *context, const struct fake_slot *slot, const struct ri
 	struct kpn_state state;
 
 	(void)context;
-	if (slot->seq < told.behind_seq)
+	if (slot->seq < seen.behind_seq)
 		return;
 	state = kpn_pacer_state(rig.pacer, fake_nic_cpu_ns(&rig.nic));
-	if (slot->seq >= told.from_seq && state.lock_seq <= slot->seq) {
+	if (slot->seq >= seen.from_seq && state.lock_seq <= slot->seq) {
 		kpn_align_init(&align, rig.config.slot_bytes * BYTE_PS + 20 * BYTE_PS, BYTE_PS,
 			       BYTE_PS, BYTE_PS);
 		align.base = state.base;
 		if (kpn_align_beyond(&align, kpn_pacer_clock(rig.pacer), slot->seq,
-				     slot->position_ps, told.bound_ps))
-			told.off_grid++;
+				     slot->position_ps, seen.bound_ps))
+			seen.off_grid++;
 		else
-			told.on_grid++;
+			seen.on_grid++;
 	}
 	if (frame && frame->frame.slots > 1) {
-		told.behind_seq = slot->seq + frame->frame.slots;
-		told.long_frames++;
-		told.slots += frame->frame.slots;
+		seen.behind_seq = slot->seq + frame->frame.slots;
+		seen.long_frames++;
+		seen.slots += frame->frame.slots;
 	}
 }
 
@@ -68,7 +68,7 @@ static void on_outcome(void *context, const struct rig_frame *frame, enum kpn_ve
 	(void)context;
 	(void)frame;
 	(void)start;
-	told.verdicts[verdict]++;
+	seen.verdicts[verdict]++;
 }
 
 /* struct link - what a run is made of */
@@ -133,8 +133,8 @@ static bool start_link(const struct link *link)
 	config.trim = link->trim;
 	config.frame_bytes_max = 1518;
 	config.prebuffer_frames = 64;
-	memset(&told, 0, sizeof(told));
-	told.from_seq = ~0ull;
+	memset(&seen, 0, sizeof(seen));
+	seen.from_seq = ~0ull;
 	if (rig_bytes(&config, &params, FRAMES) > sizeof(memory) ||
 	    !rig_init(&rig, memory, &config, &caps, &params, FRAMES, 1000000000, &log))
 		return false;
@@ -160,10 +160,10 @@ static void expect_right(struct kpn_selftest *t)
 {
 	if (rig.violation)
 		KPN_EXPECT_TEXT(t, rig.violation, "");
-	KPN_EXPECT_EQ(t, told.off_grid, 0);
-	KPN_EXPECT(t, told.on_grid > 400);
-	KPN_EXPECT(t, told.long_frames > 100);
-	KPN_EXPECT_EQ(t, told.verdicts[KPN_VERDICT_IN_DOUBT], 0);
+	KPN_EXPECT_EQ(t, seen.off_grid, 0);
+	KPN_EXPECT(t, seen.on_grid > 400);
+	KPN_EXPECT(t, seen.long_frames > 100);
+	KPN_EXPECT_EQ(t, seen.verdicts[KPN_VERDICT_IN_DOUBT], 0);
 	KPN_EXPECT_EQ(t, kpn_pacer_stats(rig.pacer)->underruns, 0);
 	/* in the middle of some frame, as often as not */
 	rig_stop(&rig);
@@ -182,8 +182,8 @@ static void steer(const struct link *link, u32 polls)
 /* The grid is to be within its bound from the next slots on. */
 static void judge_from_here(void)
 {
-	told.bound_ps = kpn_pacer_bounds(rig.pacer, 200000, 5000).boundary_error_ps;
-	told.from_seq = kpn_pacer_state(rig.pacer, 0).tail_seq;
+	seen.bound_ps = kpn_pacer_bounds(rig.pacer, 200000, 5000).boundary_error_ps;
+	seen.from_seq = kpn_pacer_state(rig.pacer, 0).tail_seq;
 }
 
 /* Best effort of full frames alone fills what slots it has; the grid holds beside it. */
@@ -208,15 +208,15 @@ static void run_saturated(struct kpn_selftest *t, const struct link *link, u32 f
 		if (polls != 100)
 			continue;
 		judge_from_here();
-		told.slots = 0;
+		seen.slots = 0;
 		first_seq = rig.nic.fetch_seq;
 	}
 	slots = rig.nic.fetch_seq - first_seq;
 	expect_right(t);
-	KPN_EXPECT(t, told.verdicts[KPN_VERDICT_BEST_EFFORT] > 200);
+	KPN_EXPECT(t, seen.verdicts[KPN_VERDICT_BEST_EFFORT] > 200);
 	/* all slots but those left over beside a trim, or between two that are open to no class */
 	if (link->trim == KPN_TRIM_ANY)
-		KPN_EXPECT(t, told.slots * 100 >= slots * 97);
+		KPN_EXPECT(t, seen.slots * 100 >= slots * 97);
 }
 
 /* Short and long frames with a txtime, and best effort of every length in between. */
@@ -280,13 +280,13 @@ static void run_mixed(struct kpn_selftest *t, const struct link *link)
 	expect_right(t);
 	/* across slots that are open to no class there is no frame */
 	if (link->trim == KPN_TRIM_ANY)
-		KPN_EXPECT_EQ(t, refused + told.verdicts[KPN_VERDICT_NOT_ALLOWED], 0);
+		KPN_EXPECT_EQ(t, refused + seen.verdicts[KPN_VERDICT_NOT_ALLOWED], 0);
 	KPN_EXPECT(t, near > 5 || link->call_ps);
 	/* those far ahead all have their slots, however much best effort has to make room */
-	KPN_EXPECT(t, told.verdicts[KPN_VERDICT_ON_TIME] > near + 20);
+	KPN_EXPECT(t, seen.verdicts[KPN_VERDICT_ON_TIME] > near + 20);
 	KPN_EXPECT_EQ(t,
-		      told.verdicts[KPN_VERDICT_OCCUPIED] + told.verdicts[KPN_VERDICT_LATE] +
-			      told.verdicts[KPN_VERDICT_UNLOCKED],
+		      seen.verdicts[KPN_VERDICT_OCCUPIED] + seen.verdicts[KPN_VERDICT_LATE] +
+			      seen.verdicts[KPN_VERDICT_UNLOCKED],
 		      0);
 }
 
@@ -349,8 +349,8 @@ static void test_rows(struct kpn_selftest *t)
 	}
 	for (polls = 0; polls < 60; polls++)
 		poll();
-	KPN_EXPECT_EQ(t, told.verdicts[KPN_VERDICT_ON_TIME], 8);
-	KPN_EXPECT_EQ(t, told.verdicts[KPN_VERDICT_BEST_EFFORT], 1);
+	KPN_EXPECT_EQ(t, seen.verdicts[KPN_VERDICT_ON_TIME], 8);
+	KPN_EXPECT_EQ(t, seen.verdicts[KPN_VERDICT_BEST_EFFORT], 1);
 	if (rig.violation)
 		KPN_EXPECT_TEXT(t, rig.violation, "");
 }
@@ -393,7 +393,7 @@ static void test_tail_goes_no_further_than_the_ring(struct kpn_selftest *t)
 				   NULL);
 		poll();
 	}
-	KPN_EXPECT(t, told.verdicts[KPN_VERDICT_ON_TIME] > 20);
+	KPN_EXPECT(t, seen.verdicts[KPN_VERDICT_ON_TIME] > 20);
 	expect_no_violation(t);
 }
 
@@ -419,7 +419,7 @@ static void test_late_frames_beside_long_ones(struct kpn_selftest *t)
 					   NULL);
 			poll();
 		}
-		KPN_EXPECT_EQ(t, told.verdicts[KPN_VERDICT_MOVED], 20);
+		KPN_EXPECT_EQ(t, seen.verdicts[KPN_VERDICT_MOVED], 20);
 		expect_no_violation(t);
 	}
 }
@@ -447,7 +447,7 @@ static void test_waiting_takes_no_budget(struct kpn_selftest *t)
 		if (polls == 60)
 			head_seq = kpn_pacer_state(rig.pacer, 0).head_seq;
 		if (polls == 60)
-			told.verdicts[KPN_VERDICT_BEST_EFFORT] = 0;
+			seen.verdicts[KPN_VERDICT_BEST_EFFORT] = 0;
 		for (i = 0; i < 3; i++)
 			rig_submit(&rig, 1518, (u8)(SCHEDULED + i), KPN_FRAME_TXTIME,
 				   time_of(kpn_pacer_state(rig.pacer, 0).head_seq, &link), NULL);
@@ -456,7 +456,7 @@ static void test_waiting_takes_no_budget(struct kpn_selftest *t)
 		poll();
 	}
 	head_seq = kpn_pacer_state(rig.pacer, 0).head_seq - head_seq;
-	KPN_EXPECT(t, told.verdicts[KPN_VERDICT_BEST_EFFORT] * 64 > head_seq * 51 * 95 / 100);
+	KPN_EXPECT(t, seen.verdicts[KPN_VERDICT_BEST_EFFORT] * 64 > head_seq * 51 * 95 / 100);
 	expect_no_violation(t);
 }
 
@@ -490,8 +490,8 @@ static void test_switch_within_a_frame(struct kpn_selftest *t)
 		      KPN_VERDICT_PENDING);
 	for (polls = 0; polls < 30; polls++)
 		poll();
-	KPN_EXPECT_EQ(t, told.verdicts[KPN_VERDICT_ON_TIME], 1);
-	KPN_EXPECT_EQ(t, told.verdicts[KPN_VERDICT_STEPPED], 1);
+	KPN_EXPECT_EQ(t, seen.verdicts[KPN_VERDICT_ON_TIME], 1);
+	KPN_EXPECT_EQ(t, seen.verdicts[KPN_VERDICT_STEPPED], 1);
 	expect_no_violation(t);
 }
 
@@ -510,7 +510,7 @@ static void test_fast_links(struct kpn_selftest *t)
 	rig_submit(&rig, 64, BEST_EFFORT, 0, 0, NULL);
 	for (polls = 0; polls < 100; polls++)
 		poll();
-	KPN_EXPECT_EQ(t, told.verdicts[KPN_VERDICT_BEST_EFFORT], 2);
+	KPN_EXPECT_EQ(t, seen.verdicts[KPN_VERDICT_BEST_EFFORT], 2);
 	expect_no_violation(t);
 }
 

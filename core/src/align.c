@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The grid, the error against it, and when a trim is due (docs/model.md). With a rate r and slots
- * of nominal length the error grows by r x slot time a slot, so the slot at which it leaves half a
- * quantum is known in advance: no slot before that needs a look.
+ * The grid, the error of slots against it, and when a trim is due (docs/model.md). With a rate r
+ * and slots of nominal length the error grows by r x slot time a slot, so the slot at which it
+ * exceeds half a quantum is known in advance: no slot before that needs a look.
  */
 #include "keepon/align.h"
 
@@ -89,7 +89,7 @@ void kpn_align_replan(struct kpn_align *align, u64 seq)
 {
 	align->next_trim_seq = seq;
 	align->carries = 0;
-	/* What was on the way to the grid may be so at another rate now and get there later. */
+	/* Slots planned towards the grid may now follow another rate and reach the grid later. */
 	if (align->lock_seq > seq)
 		kpn_align_unlock(align);
 }
@@ -146,8 +146,8 @@ static void use_rate(struct kpn_align *align, u64 mult)
 }
 
 /*
- * The next trim follows @error of slot @seq + 1 by whole slots of the drift. Slower than that
- * nothing is carried: the rounding of the drift would tell.
+ * Find the next trim from @error of slot @seq + 1, by whole slots of the drift. A slower drift is
+ * not carried: its rounding error would grow too large.
  */
 static void plan_next(struct kpn_align *align, u64 seq, s64 error)
 {
@@ -170,14 +170,14 @@ static void plan_next(struct kpn_align *align, u64 seq, s64 error)
 	}
 }
 
-/* The trim that is due in steady state, at slot next_trim_seq: one quantum against the drift. */
+/* The trim due in steady state, at slot next_trim_seq: one quantum against the drift. */
 static inline s64 trim_carried(struct kpn_align *align)
 {
 	s64 after = align->carried - align->quantum_fine;
 	u64 slots = align->period_slots;
 	s64 due = after + (s64)slots * align->growth;
 
-	/* As far as nominal slots stay within half a quantum: a period, or a slot less. */
+	/* Nominal slots stay within half a quantum for a period, or for a slot less. */
 	if (due > align->half_fine) {
 		slots--;
 		due -= align->growth;
@@ -241,8 +241,8 @@ struct kpn_bounds kpn_align_bounds(const struct kpn_align *align, u32 unalterabl
 	u64 least_ps = align->down_ps < align->up_ps ? align->down_ps : align->up_ps;
 	u64 span_ps = unalterable_slots * (slot_ps + align->up_ps);
 	/*
-	 * Between two slots that may be trimmed the error grows by this, and a trim is shorter by
-	 * the rate than its bytes say; both eat into every trim.
+	 * Between two slots that may be trimmed the error grows by growth_ps, and by the rate a
+	 * trim is shorter than its bytes say; both reduce what every trim corrects.
 	 */
 	u64 growth_ps = kpn_mul_shr(slot_ps * gap_slots, fraction_of(rate_ppb), 32) + 1;
 	u64 lost_ps = growth_ps + kpn_mul_shr(least_ps, fraction_of(rate_ppb), 32) + 1;
@@ -250,7 +250,7 @@ struct kpn_bounds kpn_align_bounds(const struct kpn_align *align, u32 unalterabl
 
 	bounds.boundary_error_ps = align->quantum_ps / 2 + 1 + (gap_slots > 1 ? growth_ps : 0) +
 				   kpn_mul_shr(span_ps, fraction_of(rate_change_ppb), 32) + 1;
-	/* A quantum lasts longer, or shorter, by the rate; so does its half. */
+	/* By the rate a quantum lasts longer, or shorter; so does its half. */
 	bounds.boundary_error_ps += kpn_mul_shr(align->quantum_ps, fraction_of(rate_ppb), 32) + 1;
 	bounds.span_ns = kpn_div_u64(span_ps, 1000) + 1;
 	bounds.lock_slots = least_ps > lost_ps ? kpn_div_u64(slot_ps / 2, least_ps - lost_ps) + 1 :

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* How a rule of a validation says that a field is wrong. */
+/* How a validation rule reports a wrong field. */
 #include "kpn_check.h"
 
 void kpn_refuse(struct check *check, const char *field, u64 value, struct limits range,

@@ -15,7 +15,7 @@ enum {
 	RATE_SHIFT = 55, /* of the adjustment as a fraction */
 };
 
-#define PASS_NS_MAX (1ull << 51) /* 26 days: the law holds within 53 of its anchor */
+#define PASS_NS_MAX (1ull << 51) /* 26 days: the law holds within 53 days of its anchor */
 
 /*
  * 2^(KPN_LAW_SHIFT + INVERSE_SHIFT) / mult by schoolbook division: 125 bits by 63, once per rate

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * What becomes of slots that have left the wire and were not plain placeholders: frames go back to
- * the caller with the instant at which they were on the wire, their slots are placeholders again,
- * trimmed slots get their nominal length back.
+ * Slots that have left the wire and were not plain placeholders: frames go back to the caller with
+ * the instant at which they were on the wire, their slots become placeholders again, and trimmed
+ * slots become nominal again.
  */
 #include "kpn_clock_law.h"
 #include "kpn_complete.h"
@@ -11,8 +11,8 @@
 #include "kpn_target.h"
 
 /*
- * The head moves to @to over slots without frames; trimmed ones are nominal again, as many of them
- * as one call may store. Return: whether it got there.
+ * Move the head to @to over slots without frames; make trimmed slots nominal again, as many as one
+ * call may store. Return: whether the head has reached @to.
  */
 static bool pass(struct kpn_pacer *pacer, u64 to)
 {
@@ -39,9 +39,9 @@ static bool pass(struct kpn_pacer *pacer, u64 to)
 }
 
 /*
- * Whether slot @seq is not where its frame asks for: since a step, as it came too late or reviewing
- * has not come so far; or since the way to the grid was planned anew and ends later. One that was
- * moved may be in any slot of its class on the grid and after its own.
+ * Whether slot @seq is not the slot that its frame asks for: because a step came too late for it or
+ * its review is still to come, or because the way to the grid was planned anew and ends later. A
+ * moved frame may be in any slot of its class that is on the grid and not before its own.
  */
 static bool is_stale(const struct kpn_pacer *pacer, const struct kpn_frame *frame, u64 seq)
 {
@@ -52,7 +52,7 @@ static bool is_stale(const struct kpn_pacer *pacer, const struct kpn_frame *fram
 		return false;
 	if (seq < pacer->reading.unsure_seq)
 		return true;
-	/* the NIC has overtaken re-planning: lengths from ring.plan on are another rate's */
+	/* the NIC has overtaken re-planning: lengths from ring.plan on follow another rate */
 	if (pacer->todo & KPN_TODO_PLAN && seq > pacer->ring.plan.seq)
 		return true;
 	if (pacer->phase_locked && seq < pacer->align.lock_seq)
@@ -68,8 +68,8 @@ static bool is_stale(const struct kpn_pacer *pacer, const struct kpn_frame *fram
 }
 
 /*
- * Frames in @bits of a word, from slot @first_seq on, have left: those in slots not theirs any more
- * say so.
+ * Frames in @bits of a word, from slot @first_seq on, have left: mark those whose slots are no
+ * longer theirs.
  */
 static KPN_NOINLINE void mark_stale(struct kpn_pacer *pacer, const struct kpn_slot *slot,
 				    u64 first_seq, u64 bits)
@@ -82,7 +82,7 @@ static KPN_NOINLINE void mark_stale(struct kpn_pacer *pacer, const struct kpn_sl
 	}
 }
 
-/* Of the frames in @done, descriptors of @word, those that made room for others. */
+/* Remove the descriptors of @word in @done from the yielding ones. */
 static KPN_NOINLINE void forget_yielding(struct kpn_ring *ring, u32 word, u64 done)
 {
 	u64 yielded = ring->yielding.word[word] & done;
@@ -111,7 +111,7 @@ static KPN_NOINLINE u64 lowest_bits(u64 bits, u32 count)
 	return bits & ~rest;
 }
 
-/* The slots of @frame, from descriptor @desc on, are nominal again: each is of the budget. */
+/* Make the slots of @frame, from descriptor @desc on, nominal again; each counts in the budget. */
 static KPN_NOINLINE void finish_span(struct kpn_pacer *pacer, u32 desc,
 				     const struct kpn_frame *frame, u32 *left)
 {
@@ -123,10 +123,10 @@ static KPN_NOINLINE void finish_span(struct kpn_pacer *pacer, u32 desc,
 }
 
 /*
- * Frames in @bits, a bit per descriptor from @desc on, the slot of which started at @first_ps, have
- * left; no slot is trimmed between two of them. Their slots are placeholders of nominal length
- * again. @left: of the budget; where @spans, what those of several slots cost more is taken off.
- * Return: how many they were.
+ * Frames in @bits, a bit per descriptor from @desc on, whose slot started at @first_ps, have left;
+ * no slot is trimmed between two of them. Make their slots nominal placeholders again. @left: rest
+ * of the budget; where @spans, the extra slots of frames of several slots are subtracted. Return:
+ * number of frames.
  */
 static KPN_ALWAYS_INLINE u32 finish(struct kpn_pacer *pacer, u32 desc, u64 first_ps, u64 bits,
 				    u32 *left, bool spans)
@@ -160,9 +160,9 @@ static KPN_ALWAYS_INLINE u32 finish(struct kpn_pacer *pacer, u32 desc, u64 first
 }
 
 /*
- * Frames in slots from @at to before @to whose descriptors share a word of the set have left, at
- * most *@left of them; no slot from the head to before @to - 1 is trimmed. quiet_seq becomes the
- * next slot that carries a frame.
+ * Frames in slots [at, to) whose descriptors share a word of the set have left, at most *@left of
+ * them; no slot from the head to before @to - 1 is trimmed. quiet_seq becomes the next slot that
+ * carries a frame.
  */
 static KPN_ALWAYS_INLINE void finish_word(struct kpn_pacer *pacer, u64 at, u64 to, u32 *left,
 					  bool spans)
@@ -194,7 +194,7 @@ static KPN_ALWAYS_INLINE void finish_word(struct kpn_pacer *pacer, u64 at, u64 t
 	pacer->frames.pending -= count;
 }
 
-/* The head moves over slot @seq, which has carried a frame and is nominal again. */
+/* Move the head over slot @seq, which carried a frame and is nominal again. */
 static void leave_trimmed(struct kpn_ring *ring, u64 seq)
 {
 	u32 desc;
@@ -206,8 +206,8 @@ static void leave_trimmed(struct kpn_ring *ring, u64 seq)
 }
 
 /*
- * finish_word() where slots are trimmed: up to the next one, or just that. Return: false if the
- * head cannot get there.
+ * finish_word() where slots are trimmed: up to the next trimmed slot, or that slot alone. Return:
+ * false if the head cannot get there.
  */
 static KPN_NOINLINE bool finish_trimmed(struct kpn_pacer *pacer, u64 at, u64 to, u32 *left)
 {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * Validation of the parameters, field by field in the order of the struct; only a ring that cannot
- * be deep enough is found when the depth is. A rule that rests on a field already found wrong is
- * not applied, so that one mistake is one problem. What the values lead to is computed elsewhere.
+ * be deep enough is found together with the depth. A rule that rests on a field already found wrong
+ * is skipped, so that one mistake is one problem. Bounds and lead time, which follow from the
+ * values, are computed elsewhere.
  */
 #include "keepon/config.h"
 
@@ -13,7 +14,7 @@
 #include "kpn_config_polls.h"
 #include "kpn_config_span.h"
 
-/* What each field may be, whatever the others are. */
+/* Range of each field for any values of the others. */
 #define LIMITS_MEMBER(field, ...) struct limits field;
 #define LIMITS(field, type, option, attribute, unit, min, max, ...) .field = { min, max },
 static const struct {
@@ -53,7 +54,7 @@ static bool check_partition(struct check *check)
 		now, "in paper mode the partition repeats with the ring; make both equally long");
 }
 
-/* Longest distance between slots that may be trimmed, in slots; the partition was found right. */
+/* Longest distance in slots between slots that may be trimmed; the partition is valid. */
 static u32 trim_gap_slots(const struct kpn_config *config)
 {
 	return config->trim == KPN_TRIM_ANY ?
@@ -149,8 +150,8 @@ static void check_drift(struct check *check, bool allowed_ok)
 
 	if (check->locked && check->slot_ok && check->trims_ok && allowed_ok) {
 		/*
-		 * until the next trim the grid drifts away by drift x gap x slot length, which that
-		 * trim must undo, shorter itself by the drift
+		 * until the next trim the slots drift off the grid by drift x gap x slot length,
+		 * which that trim must undo although the drift shortens it, too
 		 */
 		u64 gap_wire_bytes =
 			(u64)kpn_wire_bytes(config->slot_bytes) * trim_gap_slots(config);
@@ -231,7 +232,7 @@ static void check_padding(struct check *check)
 
 static void check_classes(struct check *check)
 {
-	/* fields are named in full, so that sixteen equal mistakes can be told apart */
+	/* field names in full, so that sixteen equal mistakes can be distinguished */
 #define CLASS_FIELDS(tc)                                             \
 	{                                                            \
 		"classes[" #tc "].late", "classes[" #tc "].rounding" \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Validation of what decides how often polls must be and how long the wire lasts without one: slot,
- * ring, batch, depth.
+ * Validation of slot, ring, batch and depth, which decide how often polls must come and how long
+ * the wire lasts without one.
  */
 #include "kpn_config_polls.h"
 
@@ -10,7 +10,7 @@ enum {
 	PAPER_BATCH_SLOTS_MAX = 512, /* KeepON paper section A.12 (K1) */
 };
 
-/* The most slots a batch can have, whatever the ring. */
+/* Most slots of a batch, for any ring. */
 static u64 batch_most(const struct check *check)
 {
 	u64 posted = ring_range(check->caps).max;
@@ -21,9 +21,9 @@ static u64 batch_most(const struct check *check)
 }
 
 /*
- * Polls that come faster than the machine can take them would leave it no time for anything else.
- * So the longest batch has to last as long as the shortest poll interval. Return: bytes of a slot
- * from which on it does, at least those of @range; beyond its end if none does.
+ * Polls that are too close would leave the machine no time for anything else, so the longest batch
+ * has to last at least the shortest poll interval. Return: least slot bytes for which it does, not
+ * below @range; beyond its end if there are none.
  */
 static u64 slots_for_polls(const struct check *check, struct limits range)
 {
@@ -110,9 +110,9 @@ bool kpn_check_ring(struct check *check)
 }
 
 /*
- * Posted slots must last through the shortest poll interval this machine sustains, and what
- * unposted_ns() says: otherwise the wire runs dry between any two polls. Return: so many
- * slots, 0 where the wire is not kept saturated by depth.
+ * Posted slots must last through the shortest poll interval of this machine plus unposted_ns():
+ * otherwise the wire runs dry between any two polls. Return: that many slots, 0 where depth does
+ * not keep the wire saturated.
  */
 static u64 depth_least(const struct check *check)
 {
@@ -121,7 +121,7 @@ static u64 depth_least(const struct check *check)
 	return depth_slots_least(check->config, check->caps, check->slot_ps);
 }
 
-/* Not even all slots of this ring last from poll to poll: a larger one, or longer slots, do. */
+/* Not even all slots of this ring last from poll to poll: ask for a larger ring or longer slots. */
 static void refuse_shallow_ring(struct check *check, u64 least)
 {
 	const struct kpn_config *config = check->config;
@@ -160,13 +160,13 @@ void kpn_check_posting(struct check *check)
 	struct limits now;
 
 	/*
-	 * in paper mode depth follows batch, otherwise batch has to stay within a depth that is
-	 * itself right
+	 * in paper mode depth follows batch, otherwise the batch has to stay within a depth that is
+	 * valid
 	 */
 	if (!check->paper && within(config->depth_slots, depth))
 		batch.max = min_u64(batch.max, config->depth_slots);
 	now = batch;
-	/* otherwise the depth is what is wrong */
+	/* otherwise the depth is wrong */
 	if (least <= batch.max)
 		now.min = max_u64(1, least);
 	check->batch_ok = kpn_require_narrowed(

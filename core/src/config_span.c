@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Frames longer than a slot: by which rule, and how long they may be at most. */
+/* Frames longer than a slot: their span rule, and their greatest length. */
 #include "kpn_config_span.h"
 
 enum {
@@ -17,8 +17,8 @@ static u32 single_bytes_max(const struct kpn_config *config)
 #define PPB 1000000000ull
 
 /*
- * All slots of a frame together are trimmed by as much as the grid drifts away while they last, by
- * one quantum at least.
+ * The slots of one frame are together trimmed by as much as they drift off the grid while they
+ * last, and by one quantum at least.
  */
 static u32 keep_bytes(const struct kpn_config *config, const struct kpn_span_rule *rule)
 {
@@ -39,7 +39,7 @@ static u32 keep_bytes(const struct kpn_config *config, const struct kpn_span_rul
 
 /*
  * Fragments need placeholders with a bad FCS, so that no mixture of old and new descriptors has a
- * good one, and buffers that are zero where no frame is.
+ * good one, and buffers that are zero wherever no frame is.
  */
 static bool may_fragment(const struct kpn_config *config)
 {
@@ -115,8 +115,8 @@ u32 kpn_config_depth_least(const struct kpn_config *config, const struct kpn_nic
 }
 
 /*
- * A frame is within what is posted and within the budget of a call, and the ring has room for the
- * slots of two that the tail must not divide.
+ * A frame must fit the posted slots and the budget of a call, and the ring must have room for the
+ * slots of two frames that the tail must not divide.
  */
 static bool has_room(const struct kpn_config *config, const struct kpn_nic_caps *caps)
 {

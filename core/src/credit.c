@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Sums of slots and parts of slots. All is rounded so that a class sends too little, never too much. */
+/* Sums of slots and parts of slots. All rounding makes a class send too little, never too much. */
 #include "keepon/credit.h"
 
 #include "keepon/errno.h"
@@ -26,7 +26,7 @@ static struct kpn_slots difference(struct kpn_slots a, struct kpn_slots b)
 	return (struct kpn_slots){ a.whole - b.whole - borrow, a.part - b.part + borrow * ONE };
 }
 
-/* Port rate by idle slope, rounded up: the rest is less than 2^37, so it has room for the parts. */
+/* Port rate / idle slope, rounded up; the rest is below 2^37, so it has room for the parts. */
 static struct kpn_slots cost_of(u64 rate_bps, u64 idle_slope_bps)
 {
 	u64 whole = kpn_div_u64(rate_bps, idle_slope_bps);
@@ -37,8 +37,8 @@ static struct kpn_slots cost_of(u64 rate_bps, u64 idle_slope_bps)
 }
 
 /*
- * Slots in which the idle slope brings @bytes, rounded down. A cost is below 2^27, so neither
- * product comes near 2^63.
+ * Slots in which the idle slope earns @bytes, rounded down. A cost is below 2^27, so both products
+ * are far below 2^63.
  */
 static struct kpn_slots slots_of(u32 bytes, u32 wire_bytes, struct kpn_slots cost)
 {
@@ -78,7 +78,7 @@ void kpn_credit_carry(struct kpn_credit *credit, const struct kpn_credit *before
 
 u64 kpn_credit_high_bytes(u64 rate_bps, u32 wire_bytes, u64 idle_slope_bps, u32 gap_slots)
 {
-	/* rates of links are whole thousands; a product of bits would be too long */
+	/* link rates are whole thousands; a product in bits would overflow */
 	u64 thousands = kpn_div_u64(rate_bps, 1000);
 	u64 product = kpn_div_u64(idle_slope_bps + 999, 1000) * gap_slots * wire_bytes;
 

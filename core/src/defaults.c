@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Defaults of the parameters. What is chosen for one follows from the backend and from those chosen
- * before, so that the whole is valid wherever anything is.
+ * Defaults of the parameters. Each follows from the backend and from the parameters before it, so
+ * that the result is valid wherever any configuration is.
  */
 #include "keepon/config.h"
 
@@ -26,7 +26,7 @@ static u8 default_placeholder(const struct kpn_nic_caps *caps)
 	return KPN_PLACEHOLDER_BAD_FCS;
 }
 
-/* As near to the usual size as there is one, but room for @posted_slots. */
+/* The possible size nearest to the usual one that has room for @posted_slots. */
 static u32 default_ring_slots(const struct kpn_nic_caps *caps, u64 posted_slots)
 {
 	struct limits range = ring_range(caps);
@@ -47,8 +47,8 @@ u32 kpn_config_batch_least(const struct kpn_nic_caps *caps, u64 rate_bps, u32 sl
 }
 
 /*
- * A batch lasts as long as the shortest poll interval, some of them are posted ahead, and the ring
- * has room for those.
+ * A batch lasts as long as the shortest poll interval, some batches are posted ahead, and the ring
+ * has room for all of these.
  */
 static void default_posting(struct kpn_config *config, const struct kpn_nic_caps *caps)
 {
@@ -70,7 +70,7 @@ static void default_posting(struct kpn_config *config, const struct kpn_nic_caps
 	config->budget_frames = (u32)max_u64(usual.budget_frames, 2ull * config->batch_slots);
 }
 
-/* The usual trim, at least one quantum, at most @room_bytes where that leaves any. */
+/* The usual trim, at least one quantum, and at most @room_bytes where that is a quantum or more. */
 static u32 default_trim_bytes(u32 usual_bytes, u32 room_bytes, u32 quantum)
 {
 	return (u32)max_u64(quantum, multiple_below(min_u64(room_bytes, usual_bytes), quantum));

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The wire is less certain than the index and the CPU counter say: it may have been idle, or may
- * have sent lengths that were stored too late. What each does to clock and frames is in
- * docs/model.md.
+ * The wire is less certain than index and CPU counter say: it may have been idle, or may have sent
+ * lengths that were stored too late. docs/model.md says what each case does to clock and frames.
  */
 #include "kpn_doubt.h"
 
-/* What the wire moves on in @ahead_ns, either way, at least or at most: by the rates in use. */
+/*
+ * Least, or with @most greatest, movement of the wire in @ahead_ns, positive or negative, by the
+ * rates in use.
+ */
 static u64 carried_ps(const struct kpn_strip *strip, s64 ahead_ns, bool most)
 {
 	if (ahead_ns >= 0)
@@ -20,24 +22,24 @@ static void use_rates(struct kpn_pacer *pacer)
 {
 	pacer->reading.lower_ahead_ps =
 		carried_ps(&pacer->strip, 0 - (s64)pacer->caps.index_to_wire_ns_max, false);
-	/* what the reading itself took is carried apart, and rounded down */
+	/* the duration of the reading is carried separately and rounded down */
 	pacer->reading.upper_ahead_ps =
 		carried_ps(&pacer->strip, 0 - (s64)pacer->caps.index_to_wire_ns_min, true) + 1;
 }
 
-void kpn_renew_plain(struct kpn_pacer *pacer)
+void kpn_update_fast_path(struct kpn_pacer *pacer)
 {
 	const struct kpn_ring *ring = &pacer->ring;
 	bool plain = !pacer->reading.distrust && ring->head.seq > pacer->reading.restart_seq &&
 		     ring->tail.seq - ring->index_seq > pacer->reading.quiet_slots;
 
-	pacer->reading.plain_seq = plain ? ring->tail.seq - pacer->reading.quiet_slots : 0;
+	pacer->reading.fast_path_end_seq = plain ? ring->tail.seq - pacer->reading.quiet_slots : 0;
 	use_rates(pacer);
 }
 
 /*
- * The wire may have stood at the end of what was posted, @tail_seq at @tail_ps, wherever the lower
- * bound has run on to since, and has then started within a restart.
+ * The wire may have stood at the end of the posted slots, @tail_seq at @tail_ps, while the lower
+ * bound went on, and may have restarted with the restart latency.
  */
 static void loosen_at(struct kpn_pacer *pacer, u64 tail_seq, u64 tail_ps, u64 lower_ps)
 {
@@ -52,7 +54,7 @@ static void loosen_at(struct kpn_pacer *pacer, u64 tail_seq, u64 tail_ps, u64 lo
 	kpn_emit(pacer, KPN_EVENT_SUSPECTED_UNDERRUN);
 }
 
-/* The clock was set while the wire may stand: what it was set to does not hold when it starts. */
+/* The clock was set while the wire may stand still: the time is wrong once the wire starts. */
 static void suspect_again(struct kpn_pacer *pacer)
 {
 	if (!pacer->synchronised)
@@ -70,12 +72,15 @@ void kpn_pacer_delay(struct kpn_pacer *pacer, u64 delay_ps)
 	pacer->synchronised = false;
 	pacer->stats.suspected_underruns++;
 	pacer->reading.steady_ps = pacer->ring.tail.ps;
-	/* an index that shows late is of before it, until it has passed where the wire may be */
+	/*
+	 * an index that lags belongs to the time before the delay until it has passed where the
+	 * wire may be
+	 */
 	pacer->reading.restart_seq = kpn_pacer_head(pacer, cpu_ns).upper_seq;
-	/* so long it may stand still, and is not dead */
+	/* for so long the index may stand still although the NIC is not dead */
 	pacer->reading.progress_ns = cpu_ns + kpn_div_u64(delay_ps, 1000);
 	kpn_strip_loosen(&pacer->strip, delay_ps, 0);
-	kpn_renew_plain(pacer);
+	kpn_update_fast_path(pacer);
 	kpn_emit(pacer, KPN_EVENT_SUSPECTED_UNDERRUN);
 }
 
@@ -87,14 +92,15 @@ KPN_NOINLINE void kpn_suspect_idle(struct kpn_pacer *pacer, u64 cpu_ns)
 	if ((s64)(ring->tail.ps - wire.upper_ps) >= (s64)pacer->reading.restart_ps_max)
 		return;
 	/*
-	 * Suspected before, and no doorbell since: the wire has not restarted. Lowered again at
-	 * every poll the bound would never reach the tail, and an idle wire stay idle.
+	 * Suspected before, and no doorbell since: the wire has not restarted. If every poll
+	 * lowered the bound again, the bound would never reach the tail and an idle wire would stay
+	 * idle.
 	 */
 	if (pacer->reading.restart_seq == ring->tail.seq) {
 		suspect_again(pacer);
 		return;
 	}
-	/* of the strip's own moment, a tick after the reading: there it is lowered */
+	/* lower the bound at the strip's own moment, a tick after the reading */
 	loosen_at(pacer, ring->tail.seq, ring->tail.ps, pacer->strip.lower_ps);
 }
 
@@ -112,13 +118,13 @@ void kpn_doubt_lengths(struct kpn_pacer *pacer, u64 changed_ps, u64 end_seq)
 	if (!pacer->reading.doubtful_ps || end_seq > pacer->reading.doubtful_seq)
 		pacer->reading.doubtful_seq = end_seq;
 	pacer->reading.doubtful_ps += changed_ps;
-	/* the wire may be so much off what was believed when these have left, and frames with it */
+	/* wire and frames may be off by that much once these lengths have left */
 	kpn_strip_loosen(&pacer->strip, changed_ps, changed_ps);
 	pacer->reading.unsure_seq = pacer->ring.tail.seq;
 	pacer->stats.doubts++;
 	pacer->synchronised = false;
 	pacer->reading.distrust = KPN_DISTRUST_POLLS;
-	kpn_renew_plain(pacer);
+	kpn_update_fast_path(pacer);
 	kpn_emit(pacer, KPN_EVENT_DOUBT);
 }
 
@@ -132,24 +138,27 @@ KPN_NOINLINE void kpn_keep_doubt(struct kpn_pacer *pacer, u64 passed_seq)
 	kpn_emit(pacer, KPN_EVENT_DOUBT);
 }
 
-void kpn_suspect_late_bell(struct kpn_pacer *pacer, u64 tail_seq, u64 tail_ps, u64 rung_ns)
+void kpn_suspect_late_doorbell(struct kpn_pacer *pacer, u64 tail_seq, u64 tail_ps, u64 doorbell_ns)
 {
 	struct kpn_strip *strip = &pacer->strip;
 	s64 beyond_ps;
 
-	if ((s64)(tail_ps - kpn_strip_at(strip, rung_ns).upper_ps) >=
+	if ((s64)(tail_ps - kpn_strip_at(strip, doorbell_ns).upper_ps) >=
 	    (s64)pacer->reading.restart_ps_max)
 		return;
-	/* until then there was nothing to move to */
-	pacer->reading.progress_ns = rung_ns;
-	/* what is learnt from then on must not have the pause in it */
-	kpn_carry(pacer, rung_ns + pacer->reading.tick_ns);
+	/* before the doorbell there was no slot for the index to move to */
+	pacer->reading.progress_ns = doorbell_ns;
+	/* the rates learnt from here on must not contain the pause */
+	kpn_carry(pacer, doorbell_ns + pacer->reading.tick_ns);
 	beyond_ps = (s64)(strip->lower_ps + pacer->reading.restart_ps_max - tail_ps);
-	/* suspected at the reading already: by the doorbell the lower bound has run on */
+	/*
+	 * the reading raised the suspicion already: since then the lower bound has moved on to the
+	 * doorbell
+	 */
 	if (pacer->reading.restart_seq != tail_seq)
 		loosen_at(pacer, tail_seq, tail_ps, strip->lower_ps);
 	else if (beyond_ps > 0)
 		kpn_strip_loosen(strip, (u64)beyond_ps, 0);
 	suspect_again(pacer);
-	kpn_renew_plain(pacer);
+	kpn_update_fast_path(pacer);
 }

@@ -35,7 +35,7 @@ struct kpn_time kpn_merge_published(struct kpn_time tx, struct kpn_time rx, u64 
 	bool tx_leads = kpn_time_before(rx, tx);
 	struct kpn_time lead = tx_leads ? tx : rx;
 	struct kpn_time lag = tx_leads ? rx : tx;
-	struct kpn_time apart = kpn_time_sub(kpn_time_add(lag, of_ns((s64)tau_ns)), lead);
+	struct kpn_time difference = kpn_time_sub(kpn_time_add(lag, of_ns((s64)tau_ns)), lead);
 
 	if (lagging(tx, rx, tau_ns) != NEITHER)
 		return lead;
@@ -43,9 +43,9 @@ struct kpn_time kpn_merge_published(struct kpn_time tx, struct kpn_time rx, u64 
 	 * lead + (lag + tau - lead) / 2, so that no sum of two times of day overflows; arithmetic
 	 * shifts round down
 	 */
-	apart.frac = (u32)((u64)(apart.ns & 1) << 31) | apart.frac >> 1;
-	apart.ns >>= 1;
-	return kpn_time_add(lead, apart);
+	difference.frac = (u32)((u64)(difference.ns & 1) << 31) | difference.frac >> 1;
+	difference.ns >>= 1;
+	return kpn_time_add(lead, difference);
 }
 
 void kpn_dual_init(struct kpn_dual *dual, struct kpn_pacer *pacer, struct kpn_rx *rx,
@@ -58,7 +58,7 @@ void kpn_dual_init(struct kpn_dual *dual, struct kpn_pacer *pacer, struct kpn_rx
 	dual->tau_ns = tau_ns;
 }
 
-/* The staircase of the second clock: what was received until the last reading. */
+/* The second clock's staircase: all frames received until the last reading. */
 static struct kpn_time rx_time(const struct kpn_dual *dual)
 {
 	return kpn_clock_at(&dual->rx_clock, dual->rx->head_ps);
@@ -69,7 +69,7 @@ static bool merges(const struct kpn_dual *dual)
 	return dual->merge == KPN_MERGE_PUBLISHED && dual->started;
 }
 
-/* Kept out of the way of the other merge. */
+/* Out of line, so that it does not burden the other merge. */
 static __attribute__((__noinline__)) struct kpn_time published_time(const struct kpn_dual *dual,
 								    u64 cpu_ns)
 {
@@ -89,9 +89,9 @@ void kpn_dual_correct(struct kpn_dual *dual, u64 cpu_ns)
 {
 	struct kpn_time tx;
 	struct kpn_time rx;
-	struct kpn_time apart;
+	struct kpn_time difference;
 
-	/* What still lies in the ring makes the second clock lag, and it is known that it does. */
+	/* Frames still in the ring make the second clock lag, which is no reason to set it. */
 	if (dual->merge != KPN_MERGE_PUBLISHED || dual->rx->left)
 		return;
 	tx = kpn_pacer_gettime(dual->pacer, cpu_ns);
@@ -110,8 +110,8 @@ void kpn_dual_correct(struct kpn_dual *dual, u64 cpu_ns)
 	rx = rx_time(dual);
 	switch (lagging(tx, rx, dual->tau_ns)) {
 	case TX_LAGS:
-		apart = kpn_time_sub(rx, tx);
-		dual->tx_set += !kpn_pacer_adjtime(dual->pacer, apart.ns);
+		difference = kpn_time_sub(rx, tx);
+		dual->tx_set += !kpn_pacer_adjtime(dual->pacer, difference.ns);
 		break;
 	case RX_LAGS:
 		kpn_clock_settime(&dual->rx_clock, dual->rx->head_ps, tx);
@@ -160,7 +160,7 @@ struct kpn_rx_stamp kpn_dual_stamp(const struct kpn_dual *dual, u64 position_ps,
 	stamp.error_ps =
 		(own.wire.upper_ps - own.wire.lower_ps + peer.upper_ps - peer.lower_ps) / 2 + 2;
 	stamp.time = kpn_clock_at(kpn_pacer_clock(dual->pacer), own_ps);
-	/* One of the wires may have stood still since, or does so now and no poll has seen it yet. */
+	/* Either wire may have stood still since, or may stand still now unseen by any poll. */
 	stamp.valid = !own.may_stand &&
 		      (s64)(own_ps - stamp.error_ps - kpn_pacer_steady_ps(dual->pacer)) >= 0 &&
 		      (s64)(position_ps - dual->rx->steady_ps) >= 0;

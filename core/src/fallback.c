@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Not the slot its txtime asks for: which others a frame may have, as its class wants then. */
+/* Slots for a frame that cannot have the slot of its txtime, by the late policy of its class. */
 #include "kpn_fallback.h"
 #include "kpn_head.h"
 #include "kpn_place.h"
@@ -8,8 +8,12 @@
 #include "kpn_target.h"
 
 enum {
-	PLACE_TRIES = 2, /* slots that may be lost while a frame is copied before it gives up */
-	/* the same with those whose holder, a frame of several slots, is under way */
+	/* slots that may be lost while a frame is copied before the frame gives up */
+	PLACE_TRIES = 2,
+	/*
+	 * the same, slots included whose holder, a frame of several slots, comes too soon to be
+	 * recalled
+	 */
 	PLACE_LOOKS = 8,
 };
 
@@ -19,8 +23,8 @@ KPN_NOINLINE bool kpn_make_room(struct kpn_pacer *pacer, u64 seq)
 	u64 start = kpn_ring_start(&pacer->ring, seq);
 
 	/*
-	 * The slot can still be changed, but its holder, or what is behind that, will be under way
-	 * before it is taken back.
+	 * The slot can still be changed, but before its holder is recalled, the holder or what
+	 * follows it will be on the wire.
 	 */
 	if (KPN_UNLIKELY(pacer->ring.span_count) &&
 	    kpn_lost_by(pacer, start, kpn_cpu_now(pacer) + pacer->span.stores_ns))
@@ -40,7 +44,7 @@ bool kpn_vacate_for(struct kpn_pacer *pacer, const struct kpn_frame *frame, u64 
 
 	if (KPN_LIKELY(frame->slots == 1))
 		return kpn_vacate(pacer, seq);
-	/* what begins before it is in its first slot, too */
+	/* a frame that begins before @seq may reach into its first slot */
 	if (!kpn_vacate(pacer, seq))
 		return false;
 	for (; seq < end; seq++) {
@@ -51,7 +55,7 @@ bool kpn_vacate_for(struct kpn_pacer *pacer, const struct kpn_frame *frame, u64 
 	return true;
 }
 
-/* First slot behind what did not make room for @frame in slot @seq. */
+/* First slot behind the frame that did not make room for @frame in slot @seq. */
 static u64 behind_holder(const struct kpn_pacer *pacer, const struct kpn_frame *frame, u64 seq)
 {
 	u64 end = seq + frame->slots;
@@ -85,8 +89,8 @@ bool kpn_place_later(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 from,
 		if (kpn_place(pacer, frame, seq, KPN_VERDICT_MOVED, placement))
 			return true;
 		tries++;
-		kpn_spend(pacer); /* it was copied for nothing */
-		later = kpn_unhurried_at(pacer, kpn_cpu_now(pacer));
+		kpn_spend(pacer); /* the copy was wasted */
+		later = kpn_placement_with_margin(pacer, kpn_cpu_now(pacer));
 		placement = &later;
 		from = kpn_first_for(pacer, frame, &later);
 		if (from <= seq)
@@ -95,25 +99,25 @@ bool kpn_place_later(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 from,
 	return false;
 }
 
-struct kpn_instead kpn_slots_instead(const struct kpn_pacer *pacer, u8 tc, u64 target,
-				     const struct kpn_placement *placement)
+struct kpn_fallback kpn_fallback_slots(const struct kpn_pacer *pacer, u8 tc, u64 target,
+				       const struct kpn_placement *placement)
 {
-	struct kpn_instead instead = { .from = placement->first_seq, .end = placement->end_seq };
+	struct kpn_fallback other = { .from = placement->first_seq, .end = placement->end_seq };
 	u64 lock_seq = kpn_lock_seq_of(pacer);
 	u8 late = pacer->config.classes[tc].late;
 	u64 late_end = late == KPN_LATE_RELAXED ? target + pacer->ring.slots : target;
 
-	if ((s64)(target - instead.from) > 0)
-		instead.from = target;
-	if (lock_seq > instead.from)
-		instead.from = lock_seq;
+	if ((s64)(target - other.from) > 0)
+		other.from = target;
+	if (lock_seq > other.from)
+		other.from = lock_seq;
 	if (late == KPN_LATE_RESCHEDULE)
-		return instead;
-	if ((s64)(late_end - instead.from) <= 0)
-		late_end = instead.from;
-	else if ((s64)(late_end - instead.end) > 0)
-		return instead;
-	instead.last = true;
-	instead.end = late_end;
-	return instead;
+		return other;
+	if ((s64)(late_end - other.from) <= 0)
+		late_end = other.from;
+	else if ((s64)(late_end - other.end) > 0)
+		return other;
+	other.last = true;
+	other.end = late_end;
+	return other;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * What verdicts are called and which mean "was on the wire". Who gives which verdict is decided
- * elsewhere.
+ * Names of the verdicts, and which of them mean "was on the wire". Other rooms decide who gets
+ * which verdict.
  */
 #include "keepon/frame.h"
 

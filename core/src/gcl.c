@@ -2,8 +2,8 @@
 /*
  * Gate control list to class masks, in whole picoseconds throughout (IEEE 802.1Q-2022 clause
  * 8.6.9). Slot i covers [i x slot time, (i + 1) x slot time) of network time; the list is taken as
- * periodic in both directions, so its base time only shifts it. Which ring or clock uses the masks
- * is not known here.
+ * periodic in both directions, so its base time only shifts it. This room does not know which ring
+ * or clock uses the masks.
  *
  *	base time      |0         1    2        |0         1    2        |   entries of the list
  *	network time   0    :    :    :    :    :    :    :    :    :    :   slots
@@ -40,7 +40,7 @@ static u64 cycle_ns(const struct kpn_gcl *gcl)
 	return sum_ns;
 }
 
-/* struct walk - position in the list: @left_ps remain of entry @entry_idx */
+/* struct walk - position in the list: @left_ps of entry @entry_idx remain */
 struct walk {
 	const struct kpn_gcl *gcl;
 	u32 entry_idx;
@@ -52,10 +52,7 @@ static u64 entry_ps(const struct kpn_gcl *gcl, u32 entry_idx)
 	return (u64)gcl->entries[entry_idx].interval_ns * PS_PER_NS;
 }
 
-/*
- * Move on by @length_ps; returns the gates that are open all the way, all of them for no way at
- * all.
- */
+/* Move on by @length_ps. Return: the gates open all the way; all gates if @length_ps is 0. */
 static u16 walk_on(struct walk *walk, u64 length_ps)
 {
 	u16 open = 0xffff;
@@ -118,15 +115,15 @@ int kpn_gcl_compile(const struct kpn_gcl *gcl, u64 slot_ps, u16 *allowed, u32 ro
 	if (slots > room || cycles > kpn_div_u64(PERIOD_PS_MAX, length_ps))
 		return -KPN_ERANGE;
 
-	/* network time 0 is this far into the list */
+	/* position of network time 0 in the list */
 	phase_ns = remainder_u64((u64)gcl->base_ns, length_ns);
 	phase_ns = phase_ns ? length_ns - phase_ns : 0;
 	walk.left_ps = entry_ps(gcl, 0);
 	walk_on(&walk, phase_ns * PS_PER_NS);
 
 	/*
-	 * a slot of several cycles meets every entry; only its last, partial cycle is walked, so
-	 * the work is bounded
+	 * a slot of several cycles meets every entry; walking only its last, partial cycle bounds
+	 * the work
 	 */
 	rest_ps = remainder_u64(slot_ps, length_ps);
 	if (slot_ps >= length_ps) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* When a frame may go is decided by when it ends, with all that is uncertain taken for its worst. */
+/* The end of a frame decides when it may begin, with every uncertainty at its worst. */
 #include "keepon/guard.h"
 
 #include "keepon/errno.h"
@@ -27,7 +27,10 @@ int kpn_guard_configure(struct kpn_guard *guard, const struct kpn_guard_config *
 	    config->fudge_ns > KPN_GUARD_FUDGE_NS_MAX ||
 	    config->tolerance_ns > KPN_GUARD_FUDGE_NS_MAX)
 		return -KPN_ERANGE;
-	/* What was handed over may begin by the fudge of then: free_ns with the fudge stays. */
+	/*
+	 * Frames handed over may still begin within the old fudge: the sum of free_ns and fudge
+	 * stays.
+	 */
 	if (guard->byte_ps)
 		guard->free_ns += (s64)guard->config.fudge_ns - (s64)config->fudge_ns;
 	guard->config = *config;
@@ -81,7 +84,7 @@ static void hand_over(struct kpn_guard *guard, u32 frame_bytes, s64 now_ns)
 static enum kpn_guard_step send_timed(struct kpn_guard *guard, const struct kpn_guard_heads *heads,
 				      s64 now_ns)
 {
-	/* What was late when it came was counted then, and is sent if it is queued at all. */
+	/* A frame that was late on arrival was counted then; once queued, it is sent. */
 	if (guard->config.late == KPN_GUARD_LATE_DROP &&
 	    now_ns - heads->txtime_ns > (s64)guard->config.tolerance_ns) {
 		guard->late++;

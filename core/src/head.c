@@ -11,7 +11,7 @@ struct kpn_head kpn_pacer_head(const struct kpn_pacer *pacer, u64 cpu_ns)
 	if (!pacer->strip.valid)
 		return head;
 	head.wire = kpn_strip_at(&pacer->strip, cpu_ns);
-	/* Nothing beyond the tail is sent. */
+	/* Slots beyond the tail are never sent. */
 	head.may_stand = (s64)(head.wire.upper_ps - ring->tail.ps) > 0;
 	if (head.may_stand)
 		head.wire.upper_ps = ring->tail.ps;
@@ -21,9 +21,9 @@ struct kpn_head kpn_pacer_head(const struct kpn_pacer *pacer, u64 cpu_ns)
 	return head;
 }
 
-struct kpn_until kpn_upper_seq_slowly(const struct kpn_pacer *pacer, u64 cpu_ns)
+struct kpn_valid_seq kpn_upper_seq_slow_path(const struct kpn_pacer *pacer, u64 cpu_ns)
 {
-	return (struct kpn_until){ kpn_pacer_head(pacer, cpu_ns).upper_seq, cpu_ns };
+	return (struct kpn_valid_seq){ kpn_pacer_head(pacer, cpu_ns).upper_seq, cpu_ns };
 }
 
 u64 kpn_first_changeable(const struct kpn_pacer *pacer, u64 cpu_ns)
@@ -35,22 +35,22 @@ u64 kpn_first_changeable(const struct kpn_pacer *pacer, u64 cpu_ns)
 
 	if (!head.valid || first > pacer->ring.tail.seq)
 		return pacer->ring.tail.seq;
-	/* what the index has passed is gone, whatever the strip says */
+	/* slots that the index has passed are gone, whatever the strip says */
 	return first < pacer->ring.index_seq ? pacer->ring.index_seq : first;
 }
 
 u64 kpn_first_seq_at(const struct kpn_pacer *pacer, u64 cpu_ns)
 {
-	return kpn_first_until_at(pacer, cpu_ns).seq;
+	return kpn_first_valid_seq_at(pacer, cpu_ns).seq;
 }
 
 KPN_NOINLINE struct kpn_placement kpn_placement_at(const struct kpn_pacer *pacer, u64 cpu_ns)
 {
-	struct kpn_until first = { pacer->ring.tail.seq + pacer->frames.lead_slots, 0 };
+	struct kpn_valid_seq first = { pacer->ring.tail.seq + pacer->frames.lead_slots, 0 };
 	bool valid = kpn_head_is_believed(pacer);
 
 	if (KPN_LIKELY(valid))
-		first = kpn_first_until_at(pacer, cpu_ns);
+		first = kpn_first_valid_seq_at(pacer, cpu_ns);
 	return kpn_placement_from(pacer, first, cpu_ns, valid);
 }
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * An index that is further on than the wire can be: one wrong reading, refused, or the end of many.
+ * An index that is further on than the wire can be. Either this reading is wrong and refused, or
+ * the earlier ones were and this one is believed.
  */
 #include "kpn_index.h"
 
-void kpn_take_back(struct kpn_pacer *pacer, u32 moved)
+void kpn_index_undo(struct kpn_pacer *pacer, u32 moved)
 {
 	struct kpn_ring *ring = &pacer->ring;
 	u32 index = pacer->reading.head_index;
@@ -16,16 +17,16 @@ void kpn_take_back(struct kpn_pacer *pacer, u32 moved)
 	ring->index_seq -= moved;
 }
 
-bool kpn_leapt_before(struct kpn_pacer *pacer, u32 index, u64 after_ns)
+bool kpn_jump_confirmed(struct kpn_pacer *pacer, u32 index, u64 after_ns)
 {
-	u32 on = index - pacer->reading.leap_index +
-		 (index < pacer->reading.leap_index ? pacer->reading.index_modulus : 0);
+	u32 on = index - pacer->reading.jump_index +
+		 (index < pacer->reading.jump_index ? pacer->reading.index_modulus : 0);
 	u64 most =
-		kpn_div_u64((after_ns - pacer->reading.leap_ns) * 1002, pacer->time.slot_ps_min) +
+		kpn_div_u64((after_ns - pacer->reading.jump_ns) * 1002, pacer->time.slot_ps_min) +
 		pacer->span.slots_max + 1;
-	bool again = pacer->reading.leap_ns && on && on <= most;
+	bool again = pacer->reading.jump_ns && on && on <= most;
 
-	pacer->reading.leap_index = index;
-	pacer->reading.leap_ns = again ? 0 : after_ns;
+	pacer->reading.jump_index = index;
+	pacer->reading.jump_ns = again ? 0 : after_ns;
 	return again;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Frames: whether the slot of a txtime may be had, and everything that can become of a frame
+ * Frames: whether a frame can have the slot of its txtime, and all possible outcomes of a frame
  * (KeepON paper sections 3.3 and 5). Sees clock, ring and partition together.
  */
 #include "kpn_fallback.h"
@@ -22,26 +22,26 @@ static enum kpn_verdict end_now(struct kpn_pacer *pacer, enum kpn_verdict verdic
 }
 
 /*
- * Not the slot its txtime asks for: what its class wants then. Relaxed frames wait for slots that
- * have not come into the window yet, up to one ring after their own.
+ * The frame cannot have the slot of its txtime: do what the late policy of its class says. Relaxed
+ * frames wait for slots that are still to come into the window, up to one ring after their own.
  */
 static KPN_NOINLINE enum kpn_verdict place_elsewhere(struct kpn_pacer *pacer,
 						     struct kpn_frame *frame, u64 target,
 						     u64 cpu_ns, enum kpn_verdict verdict)
 {
 	struct kpn_placement placement;
-	struct kpn_instead instead;
+	struct kpn_fallback other;
 
-	placement = kpn_unhurried_at(pacer, cpu_ns);
-	instead = kpn_slots_instead(pacer, frame->tc, target, &placement);
-	if (instead.last && instead.from == instead.end) {
-		/* one hold-up would be an end to them all */
-		pacer->frames.hurry_ns /= 2;
+	placement = kpn_placement_with_margin(pacer, cpu_ns);
+	other = kpn_fallback_slots(pacer, frame->tc, target, &placement);
+	if (other.last && other.from == other.end) {
+		/* halve the margin, or one slow copy would make every later frame late */
+		pacer->frames.insert_margin_ns /= 2;
 		return verdict;
 	}
-	if (kpn_place_later(pacer, frame, instead.from, instead.end, &placement))
+	if (kpn_place_later(pacer, frame, other.from, other.end, &placement))
 		return KPN_VERDICT_PENDING;
-	if (instead.last)
+	if (other.last)
 		return KPN_VERDICT_NO_SLOT;
 	if (!kpn_prebuffer_append(&pacer->prebuffer, frame))
 		return pacer->config.prebuffer_frames ? KPN_VERDICT_NO_ROOM : KPN_VERDICT_NO_SLOT;
@@ -49,8 +49,8 @@ static KPN_NOINLINE enum kpn_verdict place_elsewhere(struct kpn_pacer *pacer,
 }
 
 /*
- * Whether @frame has to wait because some of its slots, from @target on, are posted and others are
- * not: the tail is never within a frame. The next poll posts them all.
+ * Whether @frame has to wait because the tail is within its slots, from @target on: some are posted
+ * and others are not. The next poll posts them all.
  */
 static bool waits_for_tail(struct kpn_pacer *pacer, const struct kpn_frame *frame, u64 target)
 {
@@ -63,7 +63,7 @@ static bool waits_for_tail(struct kpn_pacer *pacer, const struct kpn_frame *fram
 	return true;
 }
 
-/* place_own_inline() of a frame that takes several slots, all of them posted or none */
+/* place_own_inline() of a frame of several slots, all of them posted or none */
 static KPN_NOINLINE enum kpn_verdict place_own_span(struct kpn_pacer *pacer,
 						    struct kpn_frame *frame, u64 target,
 						    const struct kpn_placement *placement)
@@ -72,7 +72,7 @@ static KPN_NOINLINE enum kpn_verdict place_own_span(struct kpn_pacer *pacer,
 		return KPN_VERDICT_NOT_ALLOWED;
 	if (!kpn_vacate_for(pacer, frame, target))
 		return KPN_VERDICT_OCCUPIED;
-	/* where so much is trimmed nothing is on the grid */
+	/* slots trimmed by so much are not on the grid */
 	if (!kpn_row_fits(pacer, target, frame->slots))
 		return KPN_VERDICT_UNLOCKED;
 	if (kpn_place_span(pacer, frame, target, KPN_VERDICT_ON_TIME, placement, 0))
@@ -81,8 +81,8 @@ static KPN_NOINLINE enum kpn_verdict place_own_span(struct kpn_pacer *pacer,
 }
 
 /*
- * A frame in the slot its txtime asks for, before the end of the window. @spans: it takes
- * several. Return: pending, or why not
+ * Place a frame in the slot of its txtime, before the end of the window. @spans: it takes several
+ * slots. Return: pending, or the verdict.
  */
 static KPN_ALWAYS_INLINE enum kpn_verdict place_own_inline(struct kpn_pacer *pacer,
 							   struct kpn_frame *frame, u64 target,
@@ -104,7 +104,7 @@ static KPN_ALWAYS_INLINE enum kpn_verdict place_own_inline(struct kpn_pacer *pac
 	return KPN_VERDICT_LATE; /* the slot was lost while copying */
 }
 
-/* The same for frames that were held back. */
+/* The same out of line, for frames that were held back. */
 static KPN_NOINLINE enum kpn_verdict place_own(struct kpn_pacer *pacer, struct kpn_frame *frame,
 					       u64 target, const struct kpn_placement *placement)
 {
@@ -112,17 +112,17 @@ static KPN_NOINLINE enum kpn_verdict place_own(struct kpn_pacer *pacer, struct k
 }
 
 /*
- * A frame that was held back and cannot have its own slot. If it may have another one it takes none
- * before those that are due now have had theirs. Return: false if it may not, or too many of its
- * class wait.
+ * A frame that was held back cannot have its own slot. If another slot will do, the frame waits
+ * until the frames due now have had their slots. Return: false if no other slot will do, or the
+ * queue of its class is full.
  */
 static bool wait_for_another(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 target,
 			     const struct kpn_placement *placement)
 {
-	struct kpn_instead instead;
+	struct kpn_fallback other;
 
-	instead = kpn_slots_instead(pacer, frame->tc, target, placement);
-	if (instead.last && instead.from == instead.end)
+	other = kpn_fallback_slots(pacer, frame->tc, target, placement);
+	if (other.last && other.from == other.end)
 		return false;
 	return kpn_prebuffer_append(&pacer->prebuffer, frame);
 }
@@ -142,7 +142,7 @@ static KPN_NOINLINE enum kpn_verdict hold(struct kpn_pacer *pacer, struct kpn_fr
 	return KPN_VERDICT_PENDING;
 }
 
-/* Nobody knows where the wire is: it waits, if it can. */
+/* The position of the wire is unknown: the frame waits, if it can. */
 static KPN_NOINLINE enum kpn_verdict submit_blindly(struct kpn_pacer *pacer,
 						    struct kpn_frame *frame)
 {
@@ -160,11 +160,11 @@ submit_scheduled(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 cpu_ns, b
 
 	if (KPN_UNLIKELY(!kpn_head_is_believed(pacer)))
 		return submit_blindly(pacer, frame);
-	placement = kpn_placement_from(pacer, kpn_first_until_at(pacer, cpu_ns), cpu_ns, true);
+	placement = kpn_placement_from(pacer, kpn_first_valid_seq_at(pacer, cpu_ns), cpu_ns, true);
 	target = kpn_target_of(pacer, frame);
 	if ((s64)(target - placement.end_seq) >= 0)
 		return hold(pacer, frame, target, KPN_VERDICT_TOO_EARLY);
-	/* frames handed over before it are due, too, and have not had their turn yet */
+	/* frames submitted before it are due, too, and have not had their turn yet */
 	if (KPN_UNLIKELY(target >= pacer->frames.heap_due_seq) &&
 	    (s64)(target - placement.first_seq) >= 0 && pacer->config.prebuffer_frames)
 		return hold(pacer, frame, target, KPN_VERDICT_NO_ROOM);
@@ -189,7 +189,7 @@ static KPN_ALWAYS_INLINE enum kpn_verdict submit(struct kpn_pacer *pacer, struct
 	return submit_scheduled(pacer, frame, kpn_cpu_now(pacer), spans);
 }
 
-/* A frame that does not fit one slot, or is none at all. */
+/* A frame that does not fit one slot, or is malformed. */
 static KPN_NOINLINE enum kpn_verdict submit_long(struct kpn_pacer *pacer, struct kpn_frame *frame)
 {
 	if (frame->frame_bytes < FRAME_BYTES_LEAST || frame->tc >= KPN_CLASS_COUNT ||
@@ -224,7 +224,7 @@ enum kpn_verdict kpn_pacer_submit(struct kpn_pacer *pacer, struct kpn_frame *fra
 	return verdict;
 }
 
-/* A frame that was held back and cannot be sent; one that a step took out of its slot says so. */
+/* End a frame that was held back and cannot be sent; STEPPED if a step took its slot away. */
 static void end_held(struct kpn_pacer *pacer, struct kpn_frame *frame, bool recalled,
 		     enum kpn_verdict verdict)
 {
@@ -241,7 +241,7 @@ void kpn_insert_due(struct kpn_pacer *pacer, u64 cpu_ns)
 		return;
 	if (KPN_UNLIKELY(pacer->todo & KPN_TODO_REVIEW))
 		kpn_review(pacer, cpu_ns);
-	/* of the budget as much is kept as those need that wait for another slot now */
+	/* keep as much of the budget as the frames need that now wait for another slot */
 	while (prebuffer->heap_count && pacer->frames.left > waiting &&
 	       (s64)(pacer->frames.heap_due_seq - placement.end_seq) < 0) {
 		struct kpn_frame *frame = kpn_prebuffer_earliest(prebuffer);
@@ -251,7 +251,7 @@ void kpn_insert_due(struct kpn_pacer *pacer, u64 cpu_ns)
 		if (waits_for_tail(pacer, frame, pacer->frames.heap_due_seq))
 			break;
 		kpn_prebuffer_take_earliest(prebuffer);
-		/* before the frame is placed: what makes room for it takes from the budget, too */
+		/* before the frame is placed: making room for it costs budget, too */
 		pacer->frames.left -=
 			pacer->frames.left < frame->slots ? pacer->frames.left : frame->slots;
 		verdict = place_own(pacer, frame, pacer->frames.heap_due_seq, &placement);

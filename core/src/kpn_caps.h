@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* What a backend allows: for the defaults as for the validation of what was chosen instead. */
+/* What a backend allows, for both the defaults and the validation of a configuration. */
 #ifndef KPN_CAPS_H
 #define KPN_CAPS_H
 
@@ -8,7 +8,7 @@
 
 enum {
 	PS_PER_NS = 1000,
-	KPN_POLL_NS_MIN = 200,  /* polls of no machine follow each other faster */
+	KPN_POLL_NS_MIN = 200,  /* no machine polls faster */
 	KPN_STORE_CPU_NS = 200, /* unless the backend says another store_cpu_ns */
 };
 
@@ -48,8 +48,8 @@ static inline u32 ring_multiple(const struct kpn_nic_caps *caps)
 }
 
 /*
- * Ring sizes: enough for one posted slot and one that may still be changed, countable by the index,
- * and multiples of what the backend asks for.
+ * Ring sizes: enough for one posted slot and one that may still be changed, within the count of the
+ * index, and multiples of ring_slots_multiple.
  */
 static inline struct limits ring_range(const struct kpn_nic_caps *caps)
 {
@@ -71,8 +71,8 @@ static inline struct limits ring_range(const struct kpn_nic_caps *caps)
 }
 
 /*
- * Slots that can be posted ahead in a ring of valid size; those beyond prefetch stay changeable
- * though posted. An index that has moved over all of them must not look as if it had not moved.
+ * Slots that can be posted ahead in a ring of valid size; posted slots beyond prefetch can still be
+ * changed. An index that has passed all of them must differ from one that has not moved.
  */
 static inline u32 posted_max(u32 ring_slots, const struct kpn_nic_caps *caps)
 {
@@ -104,13 +104,13 @@ static inline u64 kpn_span_stores_ns_max(const struct kpn_nic_caps *caps, u64 sl
 	return slots * (store_ns + caps->store_ns_max);
 }
 
-/** kpn_span_ahead() - slots in which they are done */
+/** kpn_span_ahead() - slots that pass until all those stores are done */
 static inline u64 kpn_span_ahead(const struct kpn_nic_caps *caps, u64 slots, u64 slot_ps)
 {
 	return kpn_div_u64(kpn_span_stores_ns_max(caps, slots) * PS_PER_NS, slot_ps) + 1;
 }
 
-/* Slots of @slot_ps between two polls that the surroundings sustain; 0: any. */
+/* Slots of @slot_ps between two polls that the host sustains; 0: any. */
 static inline u64 batch_slots_least(const struct kpn_nic_caps *caps, u32 overhead_ns, u64 slot_ps)
 {
 	u64 least_ns = (u64)caps->poll_ns_min + overhead_ns;
@@ -121,12 +121,12 @@ static inline u64 batch_slots_least(const struct kpn_nic_caps *caps, u32 overhea
 }
 
 /*
- * How long posted slots last without being of use, in the worst case from the reading of a poll to
- * the doorbell of the next: what two polls take, a restart, the slot under way, one by which two
- * readings round differently, half a slot of a step of the clock, and a tick each for the moments
- * of two readings, of the doorbell and of waking up. How far what is known is behind the wire comes on
- * top: the lag of the index, and with a fetch index all that it leaves open of a wire that may have
- * been started again, a slot, the restart, and the whole way from index to wire (observe()).
+ * Worst case of the time that posted slots last without being of use, from the reading of one poll
+ * to the doorbell of the next: the duration of two polls, a restart, the slot on the wire, one slot
+ * by which two readings round differently, half a slot of a clock step, and a tick each for the
+ * moments of two readings, of the doorbell and of the wake-up. The uncertainty of the wire position
+ * comes on top: the lag of the index, and for a fetch index, after a possible restart of the wire,
+ * also a slot, the restart, and the whole time from index to wire (observe()).
  */
 static inline u64 unposted_ns(const struct kpn_config *config, const struct kpn_nic_caps *caps,
 			      u64 slot_ps)
@@ -142,13 +142,13 @@ static inline u64 unposted_ns(const struct kpn_config *config, const struct kpn_
 	return ns;
 }
 
-/* How long so many slots last at least: trimmed by the greatest rate they are 1 % shorter. */
+/* How long @slots last at least: the greatest rate trims them by 1 %. */
 static inline u64 posted_ns(u64 slots, u64 slot_ps)
 {
 	return kpn_div_u64(slots * slot_ps * 99, 100 * PS_PER_NS);
 }
 
-/* Slots that last through the shortest poll interval the surroundings sustain, and that. */
+/* Slots that last through the shortest poll interval of the host plus unposted_ns(). */
 static inline u64 depth_slots_least(const struct kpn_config *config,
 				    const struct kpn_nic_caps *caps, u64 slot_ps)
 {

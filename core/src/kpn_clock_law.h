@@ -15,8 +15,8 @@ enum {
 };
 
 /**
- * kpn_law_anchor() - what kpn_law_after() adds to the time since the anchor: its fraction, as a
- * product
+ * kpn_law_anchor() - fraction of the anchor as a product, to which kpn_law_after() adds the time
+ * since the anchor
  */
 static inline struct kpn_u128 kpn_law_anchor(const struct kpn_clock *clock)
 {
@@ -29,8 +29,8 @@ static inline struct kpn_u128 kpn_law_anchor(const struct kpn_clock *clock)
 /**
  * kpn_law_after() - PHC time @span_ps after the anchor, or before it
  *
- * The product is rounded down on either side of the anchor, without a branch: every report of a
- * frame comes through here.
+ * The product is rounded down on either side of the anchor, without a branch: the report of every
+ * frame calls this.
  */
 static inline struct kpn_time kpn_law_after(const struct kpn_clock *clock, struct kpn_u128 anchor,
 					    s64 span_ps)

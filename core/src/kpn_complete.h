@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* What has left, inline because every poll asks; what is touched is in complete.c. */
+/*
+ * Completion of slots, inline because every poll does it; complete.c does the slots with frames or
+ * trims.
+ */
 #ifndef KPN_COMPLETE_H
 #define KPN_COMPLETE_H
 
 #include "kpn_pacer_state.h"
 
 /**
- * kpn_complete_touched() - the head moves towards @to, at most the tail, over slots that may carry
+ * kpn_complete_touched() - move the head towards @to, at most the tail, over slots that may carry
  * frames or be trimmed
  *
- * Cost follows frames and trims; it stops before the frame that the budget does not allow. Where
- * nothing is touched, kpn_ring_skip() does the same.
+ * Cost follows frames and trims; the head stops before a frame beyond the budget. For slots without
+ * either, kpn_ring_skip() does the same.
  */
 void kpn_complete_touched(struct kpn_pacer *pacer, u64 to);
 

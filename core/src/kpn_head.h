@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Where the wire is, and which slots can still be changed. Inline is what every insertion or every
- * poll asks.
+ * Where the wire is, and which slots can still be changed. Functions that every insertion or every
+ * poll calls are inline.
  */
 #ifndef KPN_HEAD_H
 #define KPN_HEAD_H
@@ -10,22 +10,22 @@
 #include "kpn_pacer_state.h"
 
 /**
- * struct kpn_until - a slot of a moment
- * @until_ns: CPU time up to which it stays the same if nothing is polled, posted or adjusted
+ * struct kpn_valid_seq - a slot, and how long it stays the answer
+ * @until_ns: CPU time up to which it holds if nothing is polled, posted or adjusted
  */
-struct kpn_until {
+struct kpn_valid_seq {
 	u64 seq;
 	u64 until_ns;
 };
 
-/** kpn_upper_seq_slowly() - kpn_upper_seq() when rates are due, or of a moment that has passed */
-struct kpn_until kpn_upper_seq_slowly(const struct kpn_pacer *pacer, u64 cpu_ns);
+/** kpn_upper_seq_slow_path() - kpn_upper_seq() when rates are due, or for an earlier moment */
+struct kpn_valid_seq kpn_upper_seq_slow_path(const struct kpn_pacer *pacer, u64 cpu_ns);
 
 /**
- * kpn_upper_seq() - kpn_pacer_head().upper_seq alone, which every insertion needs; the strip is
- * valid. Both numbers stay in registers: an address on the stack would cost more than the search.
+ * kpn_upper_seq() - kpn_pacer_head().upper_seq alone, for insertions; the strip is valid. Both
+ * numbers stay in registers: an address on the stack would cost more than the search.
  */
-static inline struct kpn_until kpn_upper_seq(const struct kpn_pacer *pacer, u64 cpu_ns)
+static inline struct kpn_valid_seq kpn_upper_seq(const struct kpn_pacer *pacer, u64 cpu_ns)
 {
 	const struct kpn_strip *strip = &pacer->strip;
 	const struct kpn_ring *ring = &pacer->ring;
@@ -34,12 +34,12 @@ static inline struct kpn_until kpn_upper_seq(const struct kpn_pacer *pacer, u64 
 	u64 upper_ps;
 
 	if (KPN_UNLIKELY((s64)dt_ns < 0 || cpu_ns + pacer->reading.tick_ns > strip->rate_due_ns))
-		return kpn_upper_seq_slowly(pacer, cpu_ns);
+		return kpn_upper_seq_slow_path(pacer, cpu_ns);
 	upper_ps = strip->upper_ps + kpn_pace_ps(dt_ns, strip->pace_upper) + 1;
 	if ((s64)(upper_ps - ring->tail.ps) > 0)
-		return (struct kpn_until){ ring->tail.seq, cpu_ns };
+		return (struct kpn_valid_seq){ ring->tail.seq, cpu_ns };
 	if (KPN_UNLIKELY((s64)(upper_ps - ring->head.ps) < 0))
-		return (struct kpn_until){ ring->head.seq, cpu_ns };
+		return (struct kpn_valid_seq){ ring->head.seq, cpu_ns };
 	if (ring->trim_count) {
 		slot = kpn_ring_seq_at(ring, upper_ps);
 	} else {
@@ -49,37 +49,35 @@ static inline struct kpn_until kpn_upper_seq(const struct kpn_pacer *pacer, u64 
 		slot.end_ps = ring->head.ps + (slots + 1) * ring->slot_ps;
 	}
 	/*
-	 * The bound moves by less than 1024 ps a nanosecond, and nowhere near a renewal of the
-	 * rates within a slot.
+	 * The bound moves by less than 1024 ps a nanosecond, even if the rates are renewed within
+	 * the slot.
 	 */
-	return (struct kpn_until){ slot.seq, cpu_ns + ((slot.end_ps - upper_ps) >> 10) };
+	return (struct kpn_valid_seq){ slot.seq, cpu_ns + ((slot.end_ps - upper_ps) >> 10) };
 }
 
 /**
- * kpn_first_changeable() - first slot that can still be changed when planning is done; without a
- * valid head the tail
+ * kpn_first_changeable() - first slot that can still be changed once planning is done; the tail if
+ * the head is not valid
  */
 u64 kpn_first_changeable(const struct kpn_pacer *pacer, u64 cpu_ns);
 
 /**
- * kpn_first_until_at() - kpn_first_seq_at(), and how long it stays that
+ * kpn_first_valid_seq_at() - kpn_first_seq_at(), and how long it holds
  *
  * Slots that were never posted cannot have been fetched, however deep the NIC fetches. In paper
- * mode the lead is a batch, posted or not (C3). Slots that a step or a switch of tables came too
- * late for are not given away any more: they may have been trimmed when they belonged to no class,
- * and belong to one now.
+ * mode the lead is a batch, posted or not (C3). Slots for which a step or a switch of tables came
+ * too late are not given away any more: they belong to a class now, but may have been trimmed when
+ * they belonged to none.
  */
-static KPN_ALWAYS_INLINE struct kpn_until kpn_first_until_at(const struct kpn_pacer *pacer,
-							     u64 cpu_ns)
+static KPN_ALWAYS_INLINE struct kpn_valid_seq kpn_first_valid_seq_at(const struct kpn_pacer *pacer,
+								     u64 cpu_ns)
 {
-	struct kpn_until first = kpn_upper_seq(pacer, cpu_ns);
+	struct kpn_valid_seq first = kpn_upper_seq(pacer, cpu_ns);
 
 	first.seq += pacer->frames.lead_slots;
 	if (pacer->phase_locked && first.seq > pacer->ring.tail.seq)
 		first.seq = pacer->ring.tail.seq;
-	/*
-	 * an index that stood still and went on leaves a strip that is behind what it says itself
-	 */
+	/* after an index stood still and went on, the strip can be behind the index */
 	if (KPN_UNLIKELY(first.seq < pacer->ring.index_seq))
 		first.seq = pacer->ring.index_seq;
 	if (first.seq < pacer->frames.floor_seq)
@@ -93,7 +91,7 @@ u64 kpn_first_seq_at(const struct kpn_pacer *pacer, u64 cpu_ns);
 /**
  * struct kpn_placement - where frames may go at one moment; see struct kpn_window
  * @until_ns: CPU time up to which @first_seq certainly remains the first
- * @cpu_ns: CPU time it was asked for
+ * @cpu_ns: the moment
  */
 struct kpn_placement {
 	u64 first_seq;
@@ -103,15 +101,16 @@ struct kpn_placement {
 	bool valid;
 };
 
-/** kpn_head_is_believed() - whether frames may be inserted by what is known of the head */
+/** kpn_head_is_believed() - whether the head is known well enough to insert frames */
 static inline bool kpn_head_is_believed(const struct kpn_pacer *pacer)
 {
 	return pacer->strip.valid && !pacer->reading.distrust;
 }
 
 /** kpn_placement_from() - the placement at @cpu_ns whose first slot is @first */
-static inline struct kpn_placement
-kpn_placement_from(const struct kpn_pacer *pacer, struct kpn_until first, u64 cpu_ns, bool valid)
+static inline struct kpn_placement kpn_placement_from(const struct kpn_pacer *pacer,
+						      struct kpn_valid_seq first, u64 cpu_ns,
+						      bool valid)
 {
 	return (struct kpn_placement){ .first_seq = first.seq,
 				       .end_seq = pacer->ring.head.seq + pacer->frames.window_slots,
@@ -124,16 +123,17 @@ kpn_placement_from(const struct kpn_pacer *pacer, struct kpn_until first, u64 cp
 struct kpn_placement kpn_placement_at(const struct kpn_pacer *pacer, u64 cpu_ns);
 
 /**
- * kpn_unhurried_at() - the same for frames that may have any of several slots, which are not given
- * one that kpn_place() would find lost: a store takes its time
+ * kpn_placement_with_margin() - the same with a margin for the stores, for frames that may have any
+ * of several slots: kpn_place() would find the slots within the margin lost
  */
-static inline struct kpn_placement kpn_unhurried_at(const struct kpn_pacer *pacer, u64 cpu_ns)
+static inline struct kpn_placement kpn_placement_with_margin(const struct kpn_pacer *pacer,
+							     u64 cpu_ns)
 {
 	return kpn_placement_at(pacer, cpu_ns + KPN_STORE_NS + pacer->caps.store_ns_max +
-					       pacer->frames.hurry_ns);
+					       pacer->frames.insert_margin_ns);
 }
 
-/** kpn_first_for() - first slot from which on @frame is placed if it may have any of several */
+/** kpn_first_for() - first slot for @frame if it may have any of several */
 static inline u64 kpn_first_for(const struct kpn_pacer *pacer, const struct kpn_frame *frame,
 				const struct kpn_placement *placement)
 {
@@ -147,18 +147,17 @@ static inline u64 kpn_span_stores_ns(const struct kpn_pacer *pacer, const struct
 	return kpn_span_stores_ns_max(&pacer->caps, frame->slots);
 }
 
-/** kpn_lost_by() - whether slot @seq of a placement is lost by @cpu_ns; the strip is valid */
+/** kpn_lost_by() - whether slot @seq is no longer changeable at @cpu_ns; the strip is valid */
 bool kpn_lost_by(const struct kpn_pacer *pacer, u64 seq, u64 cpu_ns);
 
 /** kpn_fetched_by() - whether the NIC may have fetched slot @seq by @cpu_ns */
 bool kpn_fetched_by(const struct kpn_pacer *pacer, u64 seq, u64 cpu_ns);
 
 /**
- * kpn_may_be_fetched() - whether the NIC may have fetched slot @seq by now, which it had not until
- * @until_ns
+ * kpn_may_be_fetched() - whether the NIC may have fetched slot @seq by now; at @until_ns it had not
  *
- * Asked after a store: a CPU held up just before it (by firmware, by a hypervisor) stores too late
- * whatever was checked, and no NIC says so.
+ * Called after a store: a CPU that is held up just before it (by firmware, by a hypervisor) stores
+ * too late whatever was checked, and no NIC reports that.
  */
 static inline bool kpn_may_be_fetched(const struct kpn_pacer *pacer, u64 seq, u64 until_ns)
 {
@@ -168,8 +167,8 @@ static inline bool kpn_may_be_fetched(const struct kpn_pacer *pacer, u64 seq, u6
 }
 
 /**
- * kpn_nominal_bounds() - what the index says of the wire, as positions that hold at moments told by
- * the limits; no slot is trimmed
+ * kpn_nominal_bounds() - what the index says of the wire, as positions that hold at the moments
+ * that the caps give; no slot is trimmed
  *
  * A done index at H: frame H-1 had ended, frame H had not. A fetch index at H: frame H-1 starts at
  * the latest its fetch latency after the reading, frame H at the earliest its own after.
@@ -182,7 +181,7 @@ static inline struct kpn_interval kpn_nominal_bounds(const struct kpn_pacer *pac
 				      .upper_ps = lower_ps + pacer->ring.slot_ps };
 }
 
-/* Descriptor of the slot that the index says something of. */
+/* Descriptor of the slot that the index describes. */
 static inline u32 kpn_index_desc(const struct kpn_pacer *pacer)
 {
 	const struct kpn_ring *ring = &pacer->ring;
@@ -194,8 +193,8 @@ static inline u32 kpn_index_desc(const struct kpn_pacer *pacer)
 }
 
 /*
- * An index within the slots of one frame says that this is on the wire, or waits for it: no chip
- * says more of where fragments and shortened slots begin. @slot is that of @bounds.
+ * An index within the slots of a frame says that the frame is on the wire, or waits for it: no chip
+ * says where its fragments and shortened slots begin. @slot is the slot of @bounds.
  */
 static inline struct kpn_interval kpn_span_bounds(const struct kpn_pacer *pacer,
 						  const struct kpn_slot *slot,
@@ -205,7 +204,7 @@ static inline struct kpn_interval kpn_span_bounds(const struct kpn_pacer *pacer,
 	s64 delta_ps = (s64)(bounds.upper_ps - bounds.lower_ps - slot_ps);
 	u32 behind = slot->frame->slots - 1u - slot->within;
 
-	/* trims of all are in the last */
+	/* the last slot has the trims of all */
 	if (behind)
 		delta_ps = pacer->span.keep_ps;
 	bounds.lower_ps -= slot->within * slot_ps;
@@ -224,8 +223,8 @@ static inline struct kpn_interval kpn_index_bounds(const struct kpn_pacer *pacer
 		bounds.upper_ps += (u64)kpn_ring_delta_ps(ring, ring->index_seq);
 	} else {
 		/*
-		 * Of a slot that is complete the length is forgotten; the strip knows more of it
-		 * than this reading says.
+		 * The length of a completed slot is forgotten; the strip then has a tighter bound
+		 * than this reading.
 		 */
 		bounds.lower_ps -= ring->index_seq == ring->head.seq ?
 					   ring->slot_ps :
@@ -241,8 +240,8 @@ static inline struct kpn_interval kpn_index_bounds(const struct kpn_pacer *pacer
 }
 
 /**
- * kpn_is_beyond_wire() - whether the index, taken already, is more than a slot further on than any
- * wire can have come by the CPU counter
+ * kpn_is_beyond_wire() - whether the index, already taken, is more than a slot beyond the furthest
+ * position of the wire by the CPU counter
  */
 bool kpn_is_beyond_wire(const struct kpn_pacer *pacer, u64 after_ns);
 
@@ -250,11 +249,11 @@ bool kpn_is_beyond_wire(const struct kpn_pacer *pacer, u64 after_ns);
 u64 kpn_trimmed_passed_seq(const struct kpn_pacer *pacer, u64 lower_ps);
 
 /**
- * kpn_passed_seq() - slot the wire has certainly reached: those before it have left
+ * kpn_passed_seq() - slot the wire has certainly reached: all slots before it have left
  *
- * A done index says so itself; a fetch index runs ahead of the wire, and the strip's lower bound
- * says where that is. The bound is for the end of the tick in which the reading ended, so a tick is
- * taken off.
+ * A done index is that slot; a fetch index runs ahead of the wire, whose position is at least the
+ * strip's lower bound. The bound is for the end of the tick in which the reading ended, so a tick
+ * is subtracted.
  */
 static inline u64 kpn_passed_seq(const struct kpn_pacer *pacer)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * What is seldom is kept out of functions that every poll runs through; what they share is in them.
+ * Rare cases are kept out of the functions that every poll runs through; helpers of those are
+ * forced inline.
  */
 #ifndef KPN_INLINE_H
 #define KPN_INLINE_H

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Products of 64-bit numbers of which only some bits are wanted; no library helper on any machine.
+ * Products of 64-bit numbers of which only some bits are needed; no machine needs a library helper.
  */
 #ifndef KPN_MATH_H
 #define KPN_MATH_H
 
 #include "keepon/bits.h"
 
-/** struct kpn_u128 - a 128-bit product */
 struct kpn_u128 {
 	u64 high;
 	u64 low;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Bytes of a frame into a slot, and of a slot behind its frame: always zero on the wire, and who
- * makes them so. Deferred, the bytes of a frame are zeroed when its slot is a placeholder again, so
- * that a buffer without a frame is all zero and an insertion only copies. On demand they stay until
- * the next frame comes, which zeroes what it does not overwrite: polls touch no buffer. No
- * placeholder may be sent from such a buffer then (kpn_config_spare_buffers()). KeepON paper
- * sections 3.3 and A.3.
+ * Bytes of a frame into a slot, and the rest of the slot, which is always zero on the wire. With
+ * deferred padding the bytes of a frame are zeroed when its slot becomes a placeholder again, so
+ * that a buffer without a frame is all zero and an insertion only copies. With padding on demand
+ * they stay until the next frame, which zeroes what it does not overwrite: polls touch no buffer.
+ * No placeholder may be sent from such a buffer (kpn_config_spare_buffers()). KeepON paper sections
+ * 3.3 and A.3.
  */
 #ifndef KPN_PLACE_H
 #define KPN_PLACE_H
@@ -15,12 +15,12 @@
 #include "kpn_pacer_state.h"
 
 /**
- * kpn_pad() - the first @data_bytes of @buffer, that of descriptor @desc, were just written; zero
- * what earlier frames left behind them
+ * kpn_pad() - the first @data_bytes of @buffer, of descriptor @desc, were just written; zero what
+ * earlier frames left behind them
  *
  * Only with padding on demand. Beyond old_bytes the buffer is zero since the reset, so the cost
- * follows what was there, not the length of the slot. Return: how many bytes of the buffer were
- * written since it was last written back.
+ * follows the old frame, not the length of the slot. Return: bytes of the buffer written since it
+ * was last written back.
  */
 static inline u32 kpn_pad(struct kpn_pacer *pacer, u8 *buffer, u32 desc, u32 data_bytes)
 {
@@ -34,8 +34,8 @@ static inline u32 kpn_pad(struct kpn_pacer *pacer, u8 *buffer, u32 desc, u32 dat
 }
 
 /**
- * kpn_retire() - descriptor @desc is a placeholder of @slot_bytes again: the @data_bytes its frame
- * had written are zeroed, or left to the next one
+ * kpn_retire() - make descriptor @desc a placeholder of @slot_bytes again; zero the @data_bytes its
+ * frame had written, or leave them to the next frame
  */
 static inline void kpn_retire(struct kpn_pacer *pacer, u32 desc, u32 slot_bytes, u32 data_bytes)
 {
@@ -43,8 +43,8 @@ static inline void kpn_retire(struct kpn_pacer *pacer, u32 desc, u32 slot_bytes,
 }
 
 /**
- * kpn_lost() - whether slot @seq of a placement is lost by now, or will be in @ahead_ns and the
- * time of a store
+ * kpn_lost() - whether slot @seq is no longer changeable now, or will not be after @ahead_ns and
+ * the time of a store
  */
 static inline bool kpn_lost(const struct kpn_pacer *pacer, u64 seq,
 			    const struct kpn_placement *placement, u64 ahead_ns)
@@ -57,7 +57,7 @@ static inline bool kpn_lost(const struct kpn_pacer *pacer, u64 seq,
 /**
  * kpn_length_for() - length of the slot in @desc
  *
- * What does not hold the frame yet (planning has not come so far) becomes nominal first.
+ * A slot too short for the frame, which planning has not reached yet, becomes nominal first.
  */
 static inline u32 kpn_length_for(struct kpn_pacer *pacer, u64 seq, u32 desc, u32 frame_bytes)
 {
@@ -76,12 +76,12 @@ static inline u32 kpn_length_for(struct kpn_pacer *pacer, u64 seq, u32 desc, u32
 }
 
 /**
- * kpn_place_inline() - @frame into slot @seq, which is free
- * @ahead_ns: so long before it may be fetched the slot counts as lost
+ * kpn_place_inline() - put @frame into the free slot @seq
+ * @ahead_ns: how long before the NIC may fetch it the slot counts as lost
  *
  * Copy first, then one store makes the slot real: the NIC never fetches half a frame (C19). Copying
- * took time, so just before that store the head is asked for once more. Return: false if the slot
- * can no longer be changed; it is still a placeholder, whose bytes the first hop discards.
+ * takes time, so the head is checked again just before that store. Return: false if the slot can no
+ * longer be changed; it is still a placeholder, whose bytes the first hop discards.
  */
 static KPN_ALWAYS_INLINE bool kpn_place_inline(struct kpn_pacer *pacer, struct kpn_frame *frame,
 					       u64 seq, enum kpn_verdict verdict,
@@ -97,7 +97,10 @@ static KPN_ALWAYS_INLINE bool kpn_place_inline(struct kpn_pacer *pacer, struct k
 	if (KPN_UNLIKELY(pacer->frames.old_bytes))
 		written_bytes = kpn_pad(pacer, buffer, desc, data_bytes);
 	if (KPN_UNLIKELY(kpn_lost(pacer, seq, placement, ahead_ns))) {
-		/* nothing of it is written back yet: the next frame here has to say all of it */
+		/*
+		 * nothing is written back yet: the next frame in this buffer has to report all
+		 * bytes as written
+		 */
 		if (pacer->frames.old_bytes)
 			pacer->frames.old_bytes[desc] = (u16)written_bytes;
 		kpn_retire(pacer, desc, kpn_slot_bytes_with(pacer, pacer->ring.slot[desc].delta_ps),
@@ -110,7 +113,7 @@ static KPN_ALWAYS_INLINE bool kpn_place_inline(struct kpn_pacer *pacer, struct k
 			      written_bytes);
 	if (KPN_UNLIKELY(kpn_may_be_fetched(pacer, seq, placement->until_ns))) {
 		verdict = KPN_VERDICT_IN_DOUBT;
-		/* what did not hold it is a slot that was shortened */
+		/* the slot was too short for the frame, so its length was changed */
 		if (pacer->ring.slot[desc].delta_ps != delta_ps)
 			kpn_doubt_lengths(pacer, (u64)-delta_ps, seq + 1);
 	}
@@ -121,32 +124,32 @@ static KPN_ALWAYS_INLINE bool kpn_place_inline(struct kpn_pacer *pacer, struct k
 }
 
 /**
- * kpn_place_span() - the same of a frame that takes several slots, from @seq on, all of them posted
- * or none; kpn_row_fits()
+ * kpn_place_span() - the same for a frame of several slots, from @seq on, all of them posted or
+ * none; kpn_row_fits()
  *
- * What is fetched while they are stored has a bad FCS. A store too late can leave the slots behind
- * the frame elsewhere: by less than a slot where it is sent in fragments.
+ * A frame fetched before all stores are done has a bad FCS. A late store can shift the slots behind
+ * the frame: by less than a slot if the frame is sent in fragments.
  */
 bool kpn_place_span(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 seq,
 		    enum kpn_verdict verdict, const struct kpn_placement *placement, u64 ahead_ns);
 
 /**
- * kpn_retire_span() - descriptors from @first on, in which @frame was, are placeholders again; the
+ * kpn_retire_span() - make descriptors from @first on, which held @frame, placeholders again; the
  * last of them differs from nominal by @delta_ps
  *
- * From the last to the first: the FCS of fragments goes before any of what it is computed over.
+ * Goes from the last to the first: the FCS of fragments must go before the bytes it covers.
  */
 void kpn_retire_span(struct kpn_pacer *pacer, u32 first, const struct kpn_frame *frame,
 		     s64 delta_ps);
 
-/** kpn_trim_span() - the slots of @frame, the last in @desc, differ by @delta_ps together */
+/** kpn_trim_span() - make the slots of @frame, the last in @desc, differ by @delta_ps together */
 void kpn_trim_span(struct kpn_pacer *pacer, u32 desc, const struct kpn_frame *frame, s64 delta_ps);
 
 /**
- * kpn_place() - the same for all but the usual, which is a scheduled frame in its own slot
+ * kpn_place() - the same for all other cases than a scheduled frame in its own slot
  *
- * Return: false if the slot was lost while the frame was copied; the next frames get ones further
- * ahead then.
+ * Return: false if the slot was lost while the frame was copied; the next frames are then placed
+ * further ahead.
  */
 bool kpn_place(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 seq, enum kpn_verdict verdict,
 	       const struct kpn_placement *placement);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* Slots that may be trimmed, on which all promises rest. */
+/* Distance of slots that may be trimmed, on which all promises rest. */
 #ifndef KPN_PROMISES_H
 #define KPN_PROMISES_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * What every reading of the index does, inline because every poll does it; the rest is in
+ * The common part of every reading of the index, inline because every poll does it; the rest is in
  * reading.c.
  */
 #ifndef KPN_READING_H
@@ -9,8 +9,7 @@
 #include "kpn_pacer_state.h"
 
 /**
- * kpn_merge_reading() - kpn_strip_merge() of bounds that a reading between @before_ns and @after_ns
- * says
+ * kpn_merge_reading() - kpn_strip_merge() of the bounds of a reading from @before_ns to @after_ns
  *
  * Bounds are for the end of the tick in which the reading ended.
  */
@@ -26,15 +25,15 @@ static inline bool kpn_merge_reading(struct kpn_pacer *pacer, u64 before_ns, u64
 }
 
 /**
- * kpn_poll_slowly() - the rest of a poll whose reading is not plain; everything it can meet.
- * Return: of kpn_pacer_poll()
+ * kpn_poll_slow_path() - the rest of a poll off the fast path, with every case. Return: as
+ * kpn_pacer_poll()
  */
-bool kpn_poll_slowly(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns, u32 index, u32 moved);
+bool kpn_poll_slow_path(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns, u32 index, u32 moved);
 
 /**
- * kpn_observe_slowly() - the same where the index is taken and only has to be observed: rates are
- * due, or it contradicts
+ * kpn_observe_slow_path() - the same where the index is taken and only has to be observed: rates
+ * are due, or the reading contradicts
  */
-bool kpn_observe_slowly(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns, u32 moved);
+bool kpn_observe_slow_path(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns, u32 moved);
 
 #endif

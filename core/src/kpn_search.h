@@ -11,7 +11,6 @@ static inline const struct kpn_table *kpn_table_at(const struct kpn_pacer *pacer
 	return &pacer->frames.table[KPN_UNLIKELY(seq >= pacer->frames.switch_seq) ? 1 : 0];
 }
 
-/** kpn_plane_index() - plane index of slot @seq in @table */
 static inline u32 kpn_plane_index(const struct kpn_table *table, u64 seq)
 {
 	u64 index = table->index + (seq - table->seq);
@@ -31,8 +30,8 @@ static inline bool kpn_allowed_in(const struct kpn_pacer *pacer, u64 seq, u8 tc)
 }
 
 /**
- * kpn_has_slots() - whether frames of class @tc are taken: it has slots now, or will have by a
- * table that begins within the horizon; nobody waits longer than that
+ * kpn_has_slots() - whether frames of class @tc are accepted: it has slots now, or gets some from a
+ * table that begins within the horizon, the longest that a frame waits
  */
 static inline bool kpn_has_slots(const struct kpn_pacer *pacer, u8 tc)
 {
@@ -45,7 +44,7 @@ static inline bool kpn_has_slots(const struct kpn_pacer *pacer, u8 tc)
 		       (s64)pacer->frames.horizon_slots;
 }
 
-/** kpn_row_max() - most slots in a row that class @tc has, or will have as in kpn_has_slots() */
+/** kpn_row_max() - most slots in a row of class @tc, now or from the table of kpn_has_slots() */
 static inline u32 kpn_row_max(const struct kpn_pacer *pacer, u8 tc)
 {
 	const struct kpn_partition *next = pacer->frames.table[1].partition;
@@ -60,14 +59,14 @@ static inline u32 kpn_row_max(const struct kpn_pacer *pacer, u8 tc)
 
 /**
  * kpn_find_free() - first slot in [from, to) of class @tc without a frame, or @to; @yielding: or
- * with one that yields
+ * with a frame that yields
  */
 u64 kpn_find_free(const struct kpn_pacer *pacer, u8 tc, u64 from, u64 to, bool yielding);
 
 /** kpn_row_allowed() - whether class @tc may use @slots slots from @seq on */
 bool kpn_row_allowed(const struct kpn_pacer *pacer, u64 seq, u32 slots, u8 tc);
 
-/** kpn_allowed_to() - whether @frame may be in slot @seq and those it takes behind it */
+/** kpn_allowed_to() - whether @frame may be in slot @seq and the following ones it takes */
 static inline bool kpn_allowed_to(const struct kpn_pacer *pacer, const struct kpn_frame *frame,
 				  u64 seq)
 {
@@ -76,7 +75,7 @@ static inline bool kpn_allowed_to(const struct kpn_pacer *pacer, const struct kp
 	return kpn_allowed_in(pacer, seq, frame->tc);
 }
 
-/** kpn_row_fits() - whether by their trims @slots free slots from @seq on can carry one frame */
+/** kpn_row_fits() - whether the trims of @slots free slots from @seq on allow one frame in them */
 static inline bool kpn_row_fits(const struct kpn_pacer *pacer, u64 seq, u32 slots)
 {
 	s64 delta_ps = 0;
@@ -87,8 +86,10 @@ static inline bool kpn_row_fits(const struct kpn_pacer *pacer, u64 seq, u32 slot
 }
 
 /**
- * kpn_find_row() - where @slots slots of class @tc begin that can carry one frame, before @to, or
- * @to; the ring has room for a row from there on. Costs O(words), and a few times that
+ * kpn_find_row() - first of @slots slots in a row of class @tc that can carry one frame,
+ * before @to; or @to if there is none
+ *
+ * The ring has room for a row from @to on. Costs a few times O(words).
  */
 u64 kpn_find_row(const struct kpn_pacer *pacer, u8 tc, u64 from, u64 to, u32 slots, bool yielding);
 
@@ -107,20 +108,21 @@ u64 kpn_find_reserved(const struct kpn_pacer *pacer, u64 from, u64 to);
 /**
  * kpn_index_of() - plane index of @net_slot
  *
- * After a step to the origin of time a slot can be before it: count back from there, not from 2^64.
+ * After a step to the origin of time a slot can be before the origin: count back from there, not
+ * from 2^64.
  */
 u32 kpn_index_of(const struct kpn_partition *partition, u64 net_slot);
 
-/** kpn_locate_tables() - the base or the head has changed: where the partitions are now */
+/** kpn_locate_tables() - find the partitions again after a change of base or head */
 void kpn_locate_tables(struct kpn_pacer *pacer);
 
 /**
- * kpn_place_switch() - the second partition, if there is one, holds from its net_slot on, but not
+ * kpn_place_switch() - let the second partition, if there is one, begin at its net_slot, but not
  * before @from
  */
 void kpn_place_switch(struct kpn_pacer *pacer, u64 from);
 
-/** kpn_switch_tables() - the head has passed the slot from which the second partition holds */
+/** kpn_switch_tables() - the head has passed the first slot of the second partition */
 void kpn_switch_tables(struct kpn_pacer *pacer);
 
 #endif

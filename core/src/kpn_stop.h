@@ -8,7 +8,7 @@
 /** kpn_lose() - the NIC is dead: stop at once */
 void kpn_lose(struct kpn_pacer *pacer, enum kpn_event event);
 
-/** kpn_poll_stopped() - a poll of a pacer that has stopped. Return: of kpn_pacer_poll() */
+/** kpn_poll_stopped() - a poll of a pacer that has stopped. Return: as kpn_pacer_poll() */
 bool kpn_poll_stopped(struct kpn_pacer *pacer);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* Which slot a txtime means; inline on the grid, because every insertion asks. */
+/* The slot of a txtime; inline on the grid, because every insertion needs it. */
 #ifndef KPN_TARGET_H
 #define KPN_TARGET_H
 
@@ -23,8 +23,8 @@ static inline u64 kpn_target_of(const struct kpn_pacer *pacer, const struct kpn_
 	if (pacer->config.classes[frame->tc].rounding == KPN_ROUND_FLOOR)
 		return kpn_grid_floor(&pacer->align.grid, ns, 0) - pacer->align.base;
 	/*
-	 * First slot not before x = txtime - tolerance - sfd: the one after the last before or at x
-	 * - 1 ps.
+	 * First slot not before x = txtime - tolerance - sfd: the slot behind the last one that
+	 * starts at or before x - 1 ps.
 	 */
 	ns -= pacer->time.early_ns;
 	if (ns < 0)
@@ -33,7 +33,7 @@ static inline u64 kpn_target_of(const struct kpn_pacer *pacer, const struct kpn_
 	       pacer->align.base;
 }
 
-/** kpn_insert_rekey() - the map from txtime to slot, or the earliest frame held back, changed */
+/** kpn_insert_rekey() - txtimes map to other slots, or another held back frame is the earliest */
 void kpn_insert_rekey(struct kpn_pacer *pacer);
 
 #endif

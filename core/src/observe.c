@@ -10,15 +10,15 @@
 enum { WANDER_SHIFT = 32 }; /* of wander_per_ns above the unit of rates */
 
 /*
- * Rates are renewed by the first reading after some time, and padded for the wander until then (at
- * 100 ppb/s and 8 ms: 0.8 ppb), so the cost of renewing is spread over many polls. It starts at the
- * least and grows with the span.
+ * The first reading after some time renews the rates and pads them for the wander until the next
+ * renewal (at 100 ppb/s and 8 ms: 0.8 ppb), so that many polls share its cost. The renewal period
+ * starts at its minimum and grows with the span.
  */
 #define RENEW_NS_MIN 16000000ull
 #define RENEW_NS_MAX KPN_PACE_NS_MAX
 enum { RENEW_POLLS = 256 };
 
-/* A slope over less time than this says less than the stated drift. */
+/* A slope over less time is less precise than the stated drift. */
 #define SLOPE_NS_MIN 1000000ull
 #define SPAN_NS_MIN RENEW_NS_MIN
 #define SPAN_NS_MAX 16000000000ull
@@ -44,7 +44,7 @@ static s64 wander_over(const struct kpn_strip *strip, u64 time_ns)
 	return (s64)kpn_mul_shr(strip->wander_per_ns, time_ns, WANDER_SHIFT) + 1;
 }
 
-/* A rate as a pace; rates are above -1000, so rounding goes by the sign of the shift. */
+/* A rate as a pace; rates are above -1000, so the shift of the sum rounds down. */
 static u64 pace_of(s64 rate, bool round_up)
 {
 	u64 whole = (1000ull << KPN_RATE_SHIFT) + (u64)rate;
@@ -53,7 +53,7 @@ static u64 pace_of(s64 rate, bool round_up)
 	return (whole + (round_up ? (1ull << shift) - 1 : 0)) >> shift;
 }
 
-/* By how much the wire moves in any time at a rate, rounded down. */
+/* How far the wire moves at a rate in any time, rounded down. */
 static u64 moved_ps(u64 dt_ns, s64 rate)
 {
 	u64 magnitude = rate < 0 ? 0 - (u64)rate : (u64)rate;
@@ -62,7 +62,7 @@ static u64 moved_ps(u64 dt_ns, s64 rate)
 	return rate < 0 ? dt_ns * 1000 - extra_ps - 1 : dt_ns * 1000 + extra_ps;
 }
 
-/* A bound at one CPU time, carried on, or back, by dt_ns: the wire was at least here. */
+/* A lower bound at one CPU time, carried on, or back, by dt_ns. */
 static u64 carry_lower(const struct kpn_strip *strip, u64 position_ps, s64 dt_ns)
 {
 	if (dt_ns >= 0)
@@ -70,7 +70,7 @@ static u64 carry_lower(const struct kpn_strip *strip, u64 position_ps, s64 dt_ns
 	return position_ps - moved_ps(0 - (u64)dt_ns, strip->rate_upper) - 1;
 }
 
-/* The same where it was at most. */
+/* The same for an upper bound. */
 static u64 carry_upper(const struct kpn_strip *strip, u64 position_ps, s64 dt_ns)
 {
 	if (dt_ns >= 0)
@@ -88,7 +88,7 @@ static void widen_rates(struct kpn_strip *strip, s64 by)
 		strip->rate_upper = strip->drift;
 }
 
-/* The present rates, padded for the wander as long as they are used. */
+/* Use the present rates, padded for the wander until their renewal. */
 static void use_rates(struct kpn_strip *strip)
 {
 	u64 use_ns = strip->span_ns / 2 < strip->renew_ns ? strip->span_ns / 2 : strip->renew_ns;
@@ -100,8 +100,8 @@ static void use_rates(struct kpn_strip *strip)
 }
 
 /*
- * Slope advance_ps / age_ns as a rate, rounded up or down.
- * Return: false if the slope is too coarse to say anything.
+ * Slope advance_ps / age_ns as a rate, rounded up or down. Return: false if the slope is too far
+ * from the nominal rate to be of use.
  */
 static bool slope(s64 advance_ps, u64 age_ns, bool round_up, s64 *rate)
 {
@@ -119,7 +119,7 @@ static bool slope(s64 advance_ps, u64 age_ns, bool round_up, s64 *rate)
 }
 
 /*
- * With a strip of width w, rates are known to 2 w / span + wander x span / 2; that is least at
+ * With a strip of width w, rates are known to 2 w / span + wander x span / 2; that is smallest at
  * span = 2 sqrt(w / wander) = sqrt(4e18 / wander_ppb_per_s) x sqrt(w_ns) ns.
  */
 static u64 best_span_ns(const struct kpn_strip *strip)
@@ -133,8 +133,8 @@ static u64 best_span_ns(const struct kpn_strip *strip)
 }
 
 /*
- * The wire's mean rate between the old anchor and now lies between two slopes; its rate now differs
- * from the mean by at most half the wander over that time.
+ * The wire's mean rate between the old anchor and now lies between two slopes; its present rate
+ * differs from the mean by at most half the wander over that time.
  */
 static bool renew_rates(struct kpn_strip *strip)
 {
@@ -164,7 +164,7 @@ static bool renew_rates(struct kpn_strip *strip)
 		strip->span_ns = 2 * strip->span_ns < best_ns ? 2 * strip->span_ns : best_ns;
 	}
 	use_rates(strip);
-	/* It is compared modulo 2^64, so it must not grow old. */
+	/* The floor is compared modulo 2^64, so it must not grow old. */
 	kpn_strip_note_read(strip, strip->lower_ps, strip->lower_ps);
 	return true;
 }
@@ -176,8 +176,8 @@ void kpn_strip_init(struct kpn_strip *strip, u32 drift_ppb_max, u32 wander_ppb_p
 
 	memset(strip, 0, sizeof(*strip));
 	/*
-	 * 1 ppb is 10^-6 ps per ns; rounded up. The CPU slower by d means the wire faster by d / (1
-	 * - d): at 100 ppm that is 10 ppb more, a nanosecond every 0.1 s.
+	 * 1 ppb is 10^-6 ps per ns; rounded up. A CPU slower by d means a wire faster by d / (1 -
+	 * d): at 100 ppm that is 10 ppb more, a nanosecond every 0.1 s.
 	 */
 	strip->drift = (s64)(kpn_div_u64((u64)drift_ppb_max << KPN_RATE_SHIFT,
 					 1000000 - (drift_ppb_max + 999) / 1000) +
@@ -264,7 +264,7 @@ void kpn_strip_loosen(struct kpn_strip *strip, u64 back_ps, u64 ahead_ps)
 	kpn_strip_note_read(strip, strip->lower_ps, strip->upper_ps);
 	strip->lower_ps -= back_ps;
 	strip->upper_ps += ahead_ps;
-	/* Slopes across the pause would say nothing: start them anew. */
+	/* Slopes across the pause would be meaningless: start them anew. */
 	strip->rate_lower = -strip->drift;
 	strip->rate_upper = strip->drift;
 	strip->old = (struct kpn_strip_anchor){ strip->cpu_ns, strip->lower_ps, strip->upper_ps };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The facade: a pacer is made, started and polled. kpn_pacer_state.h says who does the rest.
+ * The facade: a pacer is made, started and polled. kpn_pacer_state.h lists the other rooms.
  *
  *        completed        | posted: the NIC may send these            | next lap
  *   ----------------------+-------------+-----------------------------+-----------------
@@ -25,7 +25,8 @@
 #include "kpn_target.h"
 
 enum {
-	BUDGET_WORK_MIN = 64, /* lengths changed, descriptors handed over by one call at least */
+	/* least numbers of lengths changed and of descriptors handed over by one call */
+	BUDGET_WORK_MIN = 64,
 };
 
 static void *align_up(void *memory)
@@ -45,7 +46,7 @@ size_t kpn_pacer_bytes(const struct kpn_config *config)
 
 /*
  * The poll period (A25, A26): one batch of wire time less the worst-case poll; paper mode stops
- * there. Otherwise no more than what is posted lasts for (depth near batch).
+ * there. Otherwise at most as long as the posted slots last (depth near batch).
  */
 static void plan_polls(struct kpn_pacer *pacer)
 {
@@ -63,15 +64,15 @@ static void plan_polls(struct kpn_pacer *pacer)
 		}
 	}
 	/*
-	 * At least what the surroundings sustain, as the configuration was found right. Where they
-	 * state nothing: rather a wire that runs dry, and says so, than a CPU that does nothing but
-	 * poll.
+	 * At least what the host sustains, which validation has made sure of. For a host that
+	 * states nothing, a wire that runs dry and says so is better than a CPU that does nothing
+	 * but poll.
 	 */
 	pacer->time.poll_ns =
 		poll_ns > spent_ns + KPN_POLL_NS_MIN ? poll_ns - spent_ns : KPN_POLL_NS_MIN;
 	/*
-	 * One slot of dither gives every phase against the index; never more than half the
-	 * interval, nor less than the surroundings sustain.
+	 * One slot of dither gives every phase against the index; it is at most half the interval,
+	 * and leaves at least what the host sustains.
 	 */
 	pacer->time.dither_ns = config->dither ? kpn_div_u64(pacer->time.slot_ps, 1000) : 0;
 	if (pacer->time.dither_ns > pacer->time.poll_ns / 2)
@@ -81,7 +82,8 @@ static void plan_polls(struct kpn_pacer *pacer)
 }
 
 /*
- * Slots to the grid from the worst residual; a rate beyond what trims can follow never gets there.
+ * Most slots until the grid is reached from the worst residual; at a rate beyond the trims it never
+ * is.
  */
 static u64 lock_slots_max(const struct kpn_pacer *pacer)
 {
@@ -118,7 +120,7 @@ static void use_slot_time(struct kpn_pacer *pacer)
 	}
 }
 
-/* Frames longer than a slot, and what the longest asks for. */
+/* Frames longer than a slot, and what the longest of them needs. */
 static void use_spans(struct kpn_pacer *pacer)
 {
 	pacer->span.slots_max = kpn_span_slots_max(&pacer->config, &pacer->caps);
@@ -131,7 +133,7 @@ static void use_spans(struct kpn_pacer *pacer)
 	pacer->span.stores_ns = kpn_span_stores_ns_max(&pacer->caps, pacer->span.slots_max);
 	pacer->span.ahead_slots =
 		(u32)kpn_span_ahead(&pacer->caps, pacer->span.slots_max, pacer->time.slot_ps);
-	/* the last slot of a frame can be longer, and so begin sooner, than a nominal one would */
+	/* the last slot of a frame can be longer, and so begin earlier, than a nominal slot */
 	pacer->frames.fetched_slots++;
 }
 
@@ -141,8 +143,8 @@ static u32 max_u32(u32 value, u32 least)
 }
 
 /*
- * Whether a doorbell may wait until a whole batch has left: a poll that comes just before that
- * leaves it to the next one, two periods after the last.
+ * Whether a doorbell may wait until a whole batch has left: a poll just before that leaves the
+ * doorbell to the next poll, two periods after the last.
  */
 static bool posts_batches(const struct kpn_pacer *pacer)
 {
@@ -174,7 +176,7 @@ static void use_budget(struct kpn_pacer *pacer)
 	pacer->posting.posted_low = pacer->posting.usual_low;
 }
 
-/* What the limits of the backend mean in slots and positions. */
+/* The caps of the backend as slots and positions. */
 static void use_caps(struct kpn_pacer *pacer)
 {
 	const struct kpn_nic_caps *caps = &pacer->caps;
@@ -187,28 +189,25 @@ static void use_caps(struct kpn_pacer *pacer)
 		caps->index_modulus ? caps->index_modulus : KPN_INDEX_MODULUS_MAX;
 	pacer->reading.index_back_ps = caps->index_counts_done ? 0 : pacer->time.slot_ps;
 	pacer->reading.restart_ps_max = caps->restart_ns_max * 1001ull + 1000;
-	/*
-	 * The frame on the wire is one more that cannot be changed. In paper mode the lead is a
-	 * batch (C3).
-	 */
+	/* The frame on the wire cannot change either. In paper mode the lead is a batch (C3). */
 	pacer->frames.lead_slots = pacer->frames.fetched_slots + 1;
 	if (!pacer->phase_locked)
 		pacer->frames.lead_slots =
 			max_u32(pacer->frames.lead_slots, pacer->config.batch_slots);
 	/*
-	 * Fewer posted than this after a reading: the wire may have run dry, or may before the
-	 * doorbell.
+	 * With fewer slots posted than this after a reading, the wire may have run dry, or may do
+	 * so before the doorbell.
 	 */
 	pacer->reading.quiet_slots = 1 + pacer->span.slots_max +
 				     (u32)kpn_div_u64(pacer->reading.restart_ps_max +
 							      (lag_ns > 0 ? 1000 * (u64)lag_ns : 0),
 						      pacer->time.slot_ps_min);
-	/* What the products of a plain reading could not hold is always looked at in full. */
+	/* Where the products of the fast path would overflow, no reading takes it. */
 	if (lag_ns > (s64)KPN_PACE_NS_MAX / 2 || reach_ns > (s64)KPN_PACE_NS_MAX / 2)
 		pacer->reading.quiet_slots = 0xffffffffu;
 }
 
-/* An index may stand still for a pause, a restart, what it lags, some slots and some polls. */
+/* An index may stand still for a pause, a restart, its lag, some slots and some polls. */
 static u64 stall_ns(const struct kpn_pacer *pacer)
 {
 	const struct kpn_nic_caps *caps = &pacer->caps;
@@ -219,7 +218,7 @@ static u64 stall_ns(const struct kpn_pacer *pacer)
 	       (15 + pacer->span.slots_max) * kpn_div_u64(pacer->time.slot_ps, 1000) + 1000000;
 }
 
-/* Memory behind the pacer: what is in it depends on the configuration. */
+/* Memory behind the pacer: its contents depend on the configuration. */
 static void lay_out(struct kpn_pacer *pacer)
 {
 	struct kpn_config *config = &pacer->config;
@@ -298,7 +297,7 @@ void kpn_pacer_start(struct kpn_pacer *pacer, u64 since_ns)
 			  (struct kpn_time){ (s64)(kpn_start_at_tail(pacer) - since_ns), 0 });
 	cpu_ns = kpn_cpu_now(pacer);
 	kpn_plan_again(pacer, kpn_first_changeable(pacer, cpu_ns), cpu_ns);
-	kpn_renew_plain(pacer);
+	kpn_update_fast_path(pacer);
 }
 
 static KPN_NOINLINE bool merge_uneven(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns,
@@ -309,8 +308,8 @@ static KPN_NOINLINE bool merge_uneven(struct kpn_pacer *pacer, u64 before_ns, u6
 }
 
 /*
- * Nearly every reading is plain: enough is posted, and nothing is in doubt. What is not the rule is
- * called with nothing but the pacer to come back to, so that the rule needs few registers.
+ * Nearly every reading takes the fast path: enough slots are posted, and nothing is in doubt. The
+ * other paths are tail calls, so that the fast path keeps few registers live.
  */
 bool kpn_pacer_poll(struct kpn_pacer *pacer)
 {
@@ -329,25 +328,25 @@ bool kpn_pacer_poll(struct kpn_pacer *pacer)
 	pacer->stats.polls++;
 	if (__builtin_sub_overflow(index, pacer->reading.head_index, &moved))
 		moved += pacer->reading.index_modulus;
-	if (KPN_UNLIKELY(pacer->ring.index_seq + moved >= pacer->reading.plain_seq ||
+	if (KPN_UNLIKELY(pacer->ring.index_seq + moved >= pacer->reading.fast_path_end_seq ||
 			 (!moved && (s64)(before_ns - pacer->reading.progress_ns) >
 					    (s64)pacer->reading.stall_ns)))
-		return kpn_poll_slowly(pacer, before_ns, after_ns, index, moved);
+		return kpn_poll_slow_path(pacer, before_ns, after_ns, index, moved);
 	kpn_take_index(pacer, moved, index, after_ns);
 	if (KPN_UNLIKELY(pacer->ring.trim_count | pacer->ring.span_count))
 		merged = merge_uneven(pacer, before_ns, after_ns, moved);
 	else
 		merged = kpn_merge_reading(pacer, before_ns, after_ns, kpn_nominal_bounds(pacer));
-	/* A reading that took too long for the products is one at which rates are due. */
+	/* Rates are also due at a reading that took too long for the products. */
 	if (KPN_UNLIKELY(!merged))
-		return kpn_observe_slowly(pacer, before_ns, pacer->reading.read_ns, moved);
+		return kpn_observe_slow_path(pacer, before_ns, pacer->reading.read_ns, moved);
 	kpn_complete(pacer, kpn_passed_seq(pacer));
 	if (pacer->prebuffer.heap_count | pacer->prebuffer.backlog | pacer->todo) {
 		pacer->frames.left = pacer->config.budget_frames;
 		kpn_do_todo(pacer, pacer->reading.read_ns);
 	}
 	kpn_advance_tail(pacer);
-	return kpn_has_news(pacer);
+	return kpn_has_completions(pacer);
 }
 
 u64 kpn_pacer_poll_interval_ns(struct kpn_pacer *pacer)

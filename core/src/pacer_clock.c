@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* The PHC of a pacer: what time it is where the wire is now, and setting it. */
+/* The PHC of a pacer: reading the time at the present wire position, and setting it. */
 #include "kpn_clock_law.h"
 #include "kpn_head.h"
 #include "kpn_pacer_state.h"
@@ -14,9 +14,9 @@ static u64 position_now(const struct kpn_pacer *pacer, u64 cpu_ns)
 }
 
 /*
- * The wire position that an interpolated clock reads as the time, as it nearly always is.
- * Return: false where rates are due, there are none, the moment is within the tick of the last
- * reading or before it, or the wire may run out of slots.
+ * The wire position that an interpolated clock reads as the time, in nearly all cases. Return:
+ * false where rates are due or missing, the moment is within the tick of the last reading or before
+ * it, or the wire may run out of slots.
  */
 static inline bool read_position(const struct kpn_pacer *pacer, u64 cpu_ns, u64 *position_ps)
 {
@@ -34,7 +34,7 @@ static inline bool read_position(const struct kpn_pacer *pacer, u64 cpu_ns, u64 
 	       (s64)(wire.upper_ps - pacer->ring.tail.ps) <= 0;
 }
 
-/* The same in any case. */
+/* The same in all cases. */
 static u64 read_any_position(const struct kpn_pacer *pacer, u64 cpu_ns)
 {
 	u64 position_ps;
@@ -84,7 +84,7 @@ int kpn_pacer_adjfine(struct kpn_pacer *pacer, s64 scaled_ppm)
 	if (pacer->phase_locked && kpn_leaves_grid(pacer, before_ppm, first, cpu_ns)) {
 		u64 base = pacer->align.base;
 
-		/* by more than half a slot, perhaps: then another one is nearer */
+		/* perhaps by more than half a slot: then another slot is nearer */
 		pacer->frames.left = pacer->config.budget_frames;
 		kpn_plan_again(pacer, first, cpu_ns);
 		if (pacer->align.base != base)

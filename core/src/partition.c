@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Class masks turned into planes, one bit a slot, so that looking for a slot goes 64 slots at a
+ * Class masks turned into planes, one bit a slot, so that a search for a slot covers 64 slots at a
  * time.
  */
 #include "keepon/partition.h"
@@ -11,7 +11,7 @@ static u32 words_of(u32 plane_slots)
 	return plane_slots / KPN_WORD_BITS + 2;
 }
 
-/* Whole periods until a word is full: a search takes at most two steps a word then. */
+/* Whole periods until a word is full, so that a search takes at most two steps a word. */
 static u32 repeated(u32 slots)
 {
 	return slots * ((KPN_WORD_BITS + slots - 1) / slots);
@@ -98,7 +98,7 @@ u32 kpn_masks_gap_max(const u16 *allowed, u32 slots, u16 classes)
 	return first + slots - last > gap ? first + slots - last : gap;
 }
 
-/* Rows go on from the end of the period to its start, so it is gone through twice. */
+/* Rows continue from the end of the period at its start, so two periods are searched. */
 u32 kpn_masks_row_max(const u16 *allowed, u32 slots, u8 tc)
 {
 	u32 row = 0;

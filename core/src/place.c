@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * A frame into any slot that is free, and how far ahead of the head that slot must be; frames that
- * take several slots.
+ * A frame into any free slot, and how far ahead of the head that slot must be; frames of several
+ * slots.
  */
 #include "kpn_head.h"
 #include "kpn_place.h"
@@ -17,7 +17,7 @@ static u32 trim_bytes(const struct kpn_pacer *pacer, s64 delta_ps)
 	return kpn_slot_bytes_with(pacer, delta_ps) - pacer->config.slot_bytes;
 }
 
-/* Data of fragment @i: bytes of it, and where in the frame they begin. */
+/* Data bytes of fragment @i; @from receives where in the frame they begin. */
 static u32 data_in(const struct kpn_span *span, u32 i, u32 data_bytes, u32 *from)
 {
 	u32 bytes = kpn_span_fragment(span, i, from);
@@ -28,8 +28,8 @@ static u32 data_in(const struct kpn_span *span, u32 i, u32 data_bytes, u32 *from
 }
 
 /*
- * The bytes of @frame into the buffers of its descriptors. Return: of the first buffer, how many
- * were written since it was last written back.
+ * Copy the bytes of @frame into the buffers of its descriptors. Return: bytes of the first buffer
+ * written since it was last written back.
  */
 static u32 copy_fragments(struct kpn_pacer *pacer, const struct kpn_frame *frame,
 			  const struct kpn_span *span, u32 first)
@@ -68,7 +68,10 @@ static void take_fragments_back(struct kpn_pacer *pacer, const struct kpn_frame 
 	}
 }
 
-/* Placeholders behind the frame get their lengths first, from the last on, then the frame is real. */
+/*
+ * Placeholders behind the frame get their lengths first, from the last on; then the frame is made
+ * real.
+ */
 static void store_span(struct kpn_pacer *pacer, const struct kpn_frame *frame,
 		       struct kpn_span *span, u32 first, u32 written_bytes)
 {
@@ -91,7 +94,10 @@ static void store_span(struct kpn_pacer *pacer, const struct kpn_frame *frame,
 				      written_bytes);
 }
 
-/* By how much slots behind the frame can be elsewhere if some descriptors were fetched before. */
+/*
+ * By how much slots behind the frame can shift if the NIC fetched some descriptors before the
+ * stores.
+ */
 static u64 shift_ps(const struct kpn_pacer *pacer, const struct kpn_span *span)
 {
 	if (span->fragments == span->slots)
@@ -147,7 +153,10 @@ void kpn_retire_span(struct kpn_pacer *pacer, u32 first, const struct kpn_frame 
 			pacer->nic_ops.set_length(pacer->nic, desc, slot_bytes);
 			continue;
 		}
-		/* the FCS of fragments stands behind the data, further on where they were trimmed */
+		/*
+		 * the FCS of fragments is behind the data, further on where the fragments were
+		 * trimmed
+		 */
 		if (span.fragments > 1)
 			data_bytes = kpn_span_fragment(&span, i, &from) +
 				     (span.last_bytes ? 0 : pacer->span.rule.keep_bytes);
@@ -172,16 +181,18 @@ void kpn_trim_span(struct kpn_pacer *pacer, u32 desc, const struct kpn_frame *fr
 }
 
 /*
- * A slot was lost while its frame was copied: the next frames get ones as much further ahead, and
- * as much again.
+ * A slot was lost while its frame was copied: place the next frames further ahead by twice the
+ * delay.
  */
-static KPN_NOINLINE void hurry_less(struct kpn_pacer *pacer, const struct kpn_placement *placement)
+static KPN_NOINLINE void widen_margin(struct kpn_pacer *pacer,
+				      const struct kpn_placement *placement)
 {
 	s64 late_ns = (s64)(kpn_cpu_now(pacer) + KPN_STORE_NS + pacer->caps.store_ns_max -
 			    placement->cpu_ns);
-	u64 ahead_ns = pacer->frames.hurry_ns + (late_ns > 0 ? 2 * (u64)late_ns : 0);
+	u64 ahead_ns = pacer->frames.insert_margin_ns + (late_ns > 0 ? 2 * (u64)late_ns : 0);
 
-	pacer->frames.hurry_ns = ahead_ns < KPN_HURRY_NS_MAX ? (u32)ahead_ns : KPN_HURRY_NS_MAX;
+	pacer->frames.insert_margin_ns =
+		ahead_ns < KPN_INSERT_MARGIN_NS_MAX ? (u32)ahead_ns : KPN_INSERT_MARGIN_NS_MAX;
 }
 
 KPN_NOINLINE bool kpn_place(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 seq,
@@ -194,10 +205,10 @@ KPN_NOINLINE bool kpn_place(struct kpn_pacer *pacer, struct kpn_frame *frame, u6
 	else
 		placed = kpn_place_inline(pacer, frame, seq, verdict, placement, KPN_STORE_NS);
 	if (KPN_UNLIKELY(!placed)) {
-		hurry_less(pacer, placement);
+		widen_margin(pacer, placement);
 		return false;
 	}
 	/* a CPU that was held up once is not slow for ever */
-	pacer->frames.hurry_ns -= pacer->frames.hurry_ns / 8;
+	pacer->frames.insert_margin_ns -= pacer->frames.insert_margin_ns / 8;
 	return true;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * How long each slot shall be: planned when it is posted, and once more when the clock has changed
- * under slots already posted. Planning goes from the nearest slot to the farthest and only so far
- * in one call; the rest keeps the length it has until a later poll gets there (docs/model.md).
+ * The length of each slot: planned when the slot is posted, and again when the clock has changed
+ * under posted slots. Planning goes from the nearest slot to the farthest, and only so far in one
+ * call; the rest keeps its length until a later poll gets there (docs/model.md).
  */
 #include "kpn_doubt.h"
 #include "kpn_head.h"
@@ -23,7 +23,7 @@ static KPN_ALWAYS_INLINE u64 next_due(const struct kpn_pacer *pacer, u64 end)
 		return KPN_UNLIKELY(pacer->ring.span_count) ? kpn_ring_last(&pacer->ring, seq) :
 							      seq;
 	seq = kpn_find_reserved(pacer, seq, end);
-	/* after a step or a switch a frame may be in slots that are open to no class now */
+	/* after a step or a switch, slots that are now open to no class may still hold a frame */
 	while (KPN_UNLIKELY(pacer->ring.span_count && seq != end &&
 			    kpn_ring_last(&pacer->ring, seq) != kpn_ring_start(&pacer->ring, seq)))
 		seq = kpn_find_reserved(pacer, kpn_ring_last(&pacer->ring, seq) + 1, end);
@@ -42,7 +42,7 @@ static void set_length(struct kpn_pacer *pacer, const struct kpn_cursor *at, s64
 	kpn_ring_set_delta(&pacer->ring, at->seq, at->desc, delta_ps);
 }
 
-/* Whether slots that differ by @delta_ps hold @frame. */
+/* Whether a slot, or the slots of one frame, that differ by @delta_ps hold @frame. */
 static bool holds(const struct kpn_pacer *pacer, const struct kpn_frame *frame, s64 delta_ps)
 {
 	if (KPN_UNLIKELY(frame->slots > 1))
@@ -51,8 +51,9 @@ static bool holds(const struct kpn_pacer *pacer, const struct kpn_frame *frame, 
 }
 
 /*
- * The slots of a frame, the last at @seq, bear less than @delta_ps: what is left is of the next
- * slots. Each bears more than the grid drifts away meanwhile, so no slot is further off than before.
+ * The slots of a frame, the last at @seq, take less than @delta_ps: the next slots take the rest.
+ * Each frame takes more than the drift off the grid in its time, so no slot is further off than
+ * before.
  */
 static s64 trim_in_part(struct kpn_pacer *pacer, u64 seq, s64 delta_ps)
 {
@@ -63,9 +64,9 @@ static s64 trim_in_part(struct kpn_pacer *pacer, u64 seq, s64 delta_ps)
 }
 
 /*
- * By how much the slot at @plan, due for a trim, shall differ. After a step or a switch a frame may
- * still be there that needs all of it, where its class had the slot before: then the next one due
- * is trimmed.
+ * By how much the slot at @plan, due for a trim, shall differ. After a step or a switch it may
+ * still hold a frame that needs the whole slot, which belonged to its class before: then the next
+ * slot due is trimmed.
  */
 static s64 trim_of(struct kpn_pacer *pacer, const struct kpn_cursor *plan)
 {
@@ -76,7 +77,7 @@ static s64 trim_of(struct kpn_pacer *pacer, const struct kpn_cursor *plan)
 		return delta_ps;
 	if (frame->slots > 1)
 		return trim_in_part(pacer, plan->seq, delta_ps);
-	/* until then slots are off the grid by what this trim would have taken away */
+	/* until then slots are off the grid by the trim left out here */
 	kpn_align_unlock(&pacer->align);
 	kpn_align_replan(&pacer->align, plan->seq + 1);
 	return 0;
@@ -85,10 +86,11 @@ static s64 trim_of(struct kpn_pacer *pacer, const struct kpn_cursor *plan)
 /*
  * struct storing - stores into slots that the NIC may fetch meanwhile
  * @looked_ns: when the clock was last read
- * @plan_ns, @store_ns: the longest that planning one, and the store itself, took in this call
- * @kept_end: slots before it keep the length they have
- * @doubtful_ps: by how much the lengths of those change together, up and down, that may have been
- *	fetched with the old one
+ * @plan_ns, @store_ns: longest duration of planning one length, and of the store itself, in this
+ *	call
+ * @kept_end: slots before it keep their length
+ * @doubtful_ps: sum of the length changes, up and down, of slots that may have been fetched with
+ *	the old length
  */
 struct storing {
 	u64 looked_ns;
@@ -99,8 +101,8 @@ struct storing {
 };
 
 /*
- * Slots before @first keep lengths of another rate, base or table: however many they are, what
- * follows has to reach the grid anew.
+ * Slots before @first keep lengths of another rate, base or table: however many they are, the slots
+ * behind them have to reach the grid anew.
  */
 static void pass_over(struct kpn_pacer *pacer, u64 first)
 {
@@ -110,7 +112,7 @@ static void pass_over(struct kpn_pacer *pacer, u64 first)
 		pacer->frames.floor_seq = first;
 }
 
-/* The clock is read. Return: time since it was before */
+/* Read the clock. Return: time since the last reading */
 static u64 look(const struct kpn_pacer *pacer, struct storing *storing)
 {
 	u64 before_ns = storing->looked_ns;
@@ -120,8 +122,8 @@ static u64 look(const struct kpn_pacer *pacer, struct storing *storing)
 }
 
 /*
- * Whether a store into the slot at the plan would be too late. Where slots are shorter than
- * planning them takes the wire comes nearer with every one: slots that it will have come to by the
+ * Whether a store into the slot at the plan would be too late. Where slots are shorter than the
+ * planning of one, the wire comes nearer with every slot: slots that it will have reached by the
  * time the next one is planned are left as they are.
  */
 static KPN_NOINLINE bool is_too_near(struct kpn_pacer *pacer, struct storing *storing)
@@ -140,8 +142,8 @@ static KPN_NOINLINE bool is_too_near(struct kpn_pacer *pacer, struct storing *st
 }
 
 /*
- * The NIC may have fetched the slot at the plan with either length; of a frame that ends there in
- * its last fragment the FCS was stored after the length.
+ * The NIC may have fetched the slot at the plan with either length. If a frame ends there in its
+ * last fragment, its FCS was stored after the length.
  */
 static void doubt(struct kpn_pacer *pacer, struct storing *storing, s64 by_ps)
 {
@@ -156,7 +158,10 @@ static void doubt(struct kpn_pacer *pacer, struct storing *storing, s64 by_ps)
 	kpn_ring_unyield(ring, kpn_ring_desc(ring, slot->frame->seq));
 }
 
-/* A length that differs by @by_ps was stored in the slot at the plan. */
+/*
+ * A length that differs by @by_ps was stored in the slot at the plan: check whether it came in
+ * time.
+ */
 static KPN_NOINLINE void look_again(struct kpn_pacer *pacer, struct storing *storing, s64 by_ps)
 {
 	u64 took_ns = look(pacer, storing);
@@ -169,8 +174,8 @@ static KPN_NOINLINE void look_again(struct kpn_pacer *pacer, struct storing *sto
 }
 
 /*
- * Slots from ring.plan on get their lengths, at most trims_max of them another one. Stores go from
- * the nearest slot to the farthest.
+ * Give slots from ring.plan on their lengths, at most trims_max of them another than before. Stores
+ * go from the nearest slot to the farthest.
  * @storing: NULL: the NIC does not know of these slots yet
  */
 static KPN_ALWAYS_INLINE void plan_lengths(struct kpn_pacer *pacer, struct storing *storing)
@@ -185,7 +190,7 @@ static KPN_ALWAYS_INLINE void plan_lengths(struct kpn_pacer *pacer, struct stori
 		s64 delta_ps = 0;
 		s64 was_ps;
 
-		/* what was just posted is nominal */
+		/* slots posted just now are nominal */
 		if (plan->seq < ring->trimmed_end)
 			trimmed = kpn_ring_next(ring, &ring->trimmed, plan->seq, due);
 		kpn_ring_skip(ring, plan, trimmed);
@@ -237,7 +242,7 @@ u32 kpn_more_count(struct kpn_pacer *pacer, u32 count)
 	u64 end = pacer->posting.post_seq < most ? pacer->posting.post_seq : most;
 	s64 more = (s64)(end - ring->tail.seq);
 
-	/* more may be posted than the depth, and so nothing be missing */
+	/* more slots than the depth may be posted, and then nothing is missing */
 	if (more < (s32)count)
 		more = (s32)count;
 	if (more < 0)
@@ -284,16 +289,16 @@ void kpn_plan_on(struct kpn_pacer *pacer, u64 first, u64 looked_ns)
 		pass_over(pacer, first);
 	}
 	plan_lengths(pacer, &storing);
-	/* what has changed is further on than anything that was read as the time */
+	/* the changed slots are further on than any position that was read as the time */
 	pacer->strip.end_ps = ring->tail.ps;
-	/* the CPU was held up between looking at the head and a store */
+	/* the CPU was held up between reading the head and a store */
 	if (KPN_UNLIKELY(storing.doubtful_ps))
 		kpn_doubt_lengths(pacer, storing.doubtful_ps, ring->plan.seq);
 }
 
 /*
- * Whatever is prepared before the doorbell makes the wire late, and what it takes is not known
- * beforehand. So what time it is, and which slots are trimmed, is decided afterwards.
+ * Preparations before the doorbell delay the wire by a time that is not known beforehand. So the
+ * time, and which slots are trimmed, is decided after the doorbell.
  */
 u64 kpn_start_at_tail(struct kpn_pacer *pacer)
 {
@@ -312,7 +317,7 @@ u64 kpn_start_at_tail(struct kpn_pacer *pacer)
 		end = ring->tail.seq + pacer->posting.rearm_max;
 	kpn_post_count(pacer, (u32)(end - ring->tail.seq));
 	before_ns = kpn_cpu_now(pacer);
-	kpn_ring_bell(pacer);
+	kpn_ring_doorbell(pacer);
 	after_ns = kpn_cpu_now(pacer);
 	kpn_strip_reset(&pacer->strip, after_ns + pacer->reading.tick_ns,
 			start_ps - pacer->reading.restart_ps_max,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * Binary heap by (txtime, order of submission) and two queues per class, linked through the frames
- * themselves (KeepON paper section 5.2). When a frame moves on to the ring is not decided here.
+ * themselves (KeepON paper section 5.2). Other rooms decide when a frame moves on to the ring.
  */
 #include "keepon/prebuffer.h"
 
@@ -10,7 +10,7 @@ static bool sooner(const struct kpn_heap_entry *a, const struct kpn_heap_entry *
 	return a->txtime_ns < b->txtime_ns || (a->txtime_ns == b->txtime_ns && a->order < b->order);
 }
 
-/* Put @entry where the hole at @idx should be filled, moving the hole towards the root. */
+/* Put @entry where the hole at @idx belongs, moving the hole towards the root. */
 static void sift_up(struct kpn_heap_entry *heap, u32 idx, struct kpn_heap_entry entry)
 {
 	while (idx) {
@@ -100,7 +100,7 @@ struct kpn_frame *kpn_prebuffer_take_earliest(struct kpn_prebuffer *prebuffer)
 	return frame;
 }
 
-/* Beyond all queues for a frame of no class. */
+/* A frame of no class gets a number beyond all queues. */
 static u8 queue_of(const struct kpn_frame *frame)
 {
 	if (frame->tc >= KPN_CLASS_COUNT)

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* What a configuration promises: how near the grid slots start, and which rates it bears. */
+/* What a configuration promises: how near the grid slots start, and which rates it can follow. */
 #include "kpn_promises.h"
 
-/* Where every slot may be trimmed, all may carry frames that take several: these bear less. */
+/*
+ * Where any slot may be trimmed, all slots may belong to frames of several, which take smaller
+ * trims.
+ */
 static void least_span_trim(const struct kpn_pacer *pacer, u64 *trim_ps)
 {
 	if (pacer->span.keep_ps && *trim_ps > (u64)pacer->span.keep_ps)
@@ -12,8 +15,8 @@ static void least_span_trim(const struct kpn_pacer *pacer, u64 *trim_ps)
 struct kpn_bounds kpn_pacer_bounds(const struct kpn_pacer *pacer, u32 rate_ppb, u32 rate_change_ppb)
 {
 	/*
-	 * The strip is at most a slot wide, plus the lag of the index, a restart, and what the
-	 * rates may differ by over the longest time between polls.
+	 * The strip is at most a slot wide, plus the lag of the index, a restart, and the greatest
+	 * difference of the rates over the longest time between polls.
 	 */
 	u64 lag_ps = 1000ull * (u64)(pacer->caps.index_to_wire_ns_max -
 				     (s64)pacer->caps.index_to_wire_ns_min) +
@@ -36,8 +39,8 @@ struct kpn_bounds kpn_pacer_bounds(const struct kpn_pacer *pacer, u32 rate_ppb, 
 }
 
 /*
- * Until the next slot that may be trimmed the grid drifts by rate x distance, which that trim must
- * undo; a trim is shorter itself by the rate.
+ * Until the next slot that may be trimmed, slots drift off the grid by rate x distance, which that
+ * trim must undo; by the rate, the trim is shorter itself.
  */
 u32 kpn_pacer_rate_ppb_max(const struct kpn_pacer *pacer)
 {

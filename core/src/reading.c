@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Readings of the index that are not plain: rates to renew, a wire that was or may have been idle,
- * an index that contradicts the CPU counter, stands still or cannot be read. What each does to
- * clock and frames is in docs/model.md.
+ * Readings of the index off the fast path: rates to renew, a wire that was or may have been idle,
+ * an index that contradicts the CPU counter, stands still or cannot be read. docs/model.md says
+ * what each case does to clock and frames.
  */
 #include "kpn_complete.h"
 #include "kpn_doubt.h"
@@ -16,12 +16,12 @@
 #include "kpn_stop.h"
 #include "kpn_target.h"
 
-/* Positions are compared modulo 2^64: what is further back than this is kept at this distance. */
+/* Positions are compared modulo 2^64: one further back than this is kept at this distance. */
 #define AGE_PS_MAX (1ull << 60)
 
 /*
- * The time at @cpu_ns by a strip that nothing has contradicted; the wire cannot be past what was
- * posted otherwise.
+ * The time at @cpu_ns by a strip that no reading has contradicted, not limited to the posted slots
+ * as in kpn_pacer_head().
  */
 static struct kpn_time time_believed(const struct kpn_pacer *pacer, const struct kpn_strip *strip,
 				     u64 cpu_ns)
@@ -30,9 +30,9 @@ static struct kpn_time time_believed(const struct kpn_pacer *pacer, const struct
 }
 
 /*
- * The wire is idle: everything posted has left. The count stays; the wire starts, and the clock is
- * set from the CPU counter to what it would have been. What this is worth: strip width + restart
- * latency + doorbell + rate uncertainty x stall (docs/model.md).
+ * The wire is idle: all posted slots have left. The slot count stays; the wire starts, and the CPU
+ * counter gives the time that the clock would have had. Its error: strip width + restart latency +
+ * doorbell + rate uncertainty x stall (docs/model.md).
  */
 static KPN_NOINLINE void recover_idle(struct kpn_pacer *pacer)
 {
@@ -73,9 +73,9 @@ static KPN_NOINLINE void recover_slip(struct kpn_pacer *pacer, u64 cpu_ns, u64 l
 }
 
 /*
- * A fetch index at the tail waits for a doorbell: it says of the last slot, which starts at
- * @last_ps, that it has been fetched, and so where the wire is at least, even if it stands. Without
- * that a wire that has once stood for long would be thought as far back for ever.
+ * A fetch index at the tail waits for a doorbell: the last slot, which starts at @last_ps, has been
+ * fetched, and this bounds the wire from below even if it stands still. Without this bound, a wire
+ * that once stood still for long would be believed that far back for ever.
  */
 static void observe_waiting(struct kpn_pacer *pacer, u64 now_ns, u64 last_ps, u32 moved)
 {
@@ -90,9 +90,7 @@ static void observe_waiting(struct kpn_pacer *pacer, u64 now_ns, u64 last_ps, u3
 		kpn_carry(pacer, now_ns);
 }
 
-/*
- * One reading as two bounds, whatever has to be considered; the index has moved by @moved.
- */
+/* One reading as two bounds, with all corrections; the index has moved by @moved. */
 static void observe(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns, u32 moved)
 {
 	const struct kpn_ring *ring = &pacer->ring;
@@ -106,13 +104,13 @@ static void observe(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns, u32 mo
 		return;
 	}
 	/*
-	 * Which lengths slots have that were stored too late, the wire shows only when it has
-	 * passed them: until then a reading is of before or of after that.
+	 * Slots whose lengths were stored too late show their true lengths only when the wire has
+	 * passed them: until then the reading may belong to either length.
 	 */
 	bounds.lower_ps -= pacer->reading.doubtful_ps;
 	bounds.upper_ps += pacer->reading.doubtful_ps;
 	/*
-	 * Until the index has passed where the wire last (re)started, the wire may still be waiting
+	 * Until the index has passed the slot of the last (re)start, the wire may still be waiting
 	 * there.
 	 */
 	if (KPN_UNLIKELY(ring->head.seq <= pacer->reading.restart_seq)) {
@@ -127,16 +125,16 @@ static void observe(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns, u32 mo
 		kpn_trust_more(pacer, moved);
 		return;
 	}
-	/* Carry the bare reading to now with the stated drift alone, generously. */
+	/* Carry the bare reading to now with the stated drift alone, generously rounded. */
 	bounds.lower_ps -= (lower_ns > now_ns ? lower_ns - now_ns : 0) * 1001;
 	bounds.upper_ps += (upper_ns < now_ns ? now_ns - upper_ns : 0) * 1001;
 	recover_slip(pacer, now_ns, bounds.lower_ps, bounds.upper_ps);
 }
 
 /*
- * The clock law holds within 53 days of its anchor, a table index is counted on from a slot not
- * long past, and positions are compared modulo 2^64. Between two renewals lie 65536 polls and what
- * fits between two renewals of the rates: less than 2^31 slots.
+ * The clock law holds within 53 days of its anchor, a table index counts from a slot not long past,
+ * and positions are compared modulo 2^64. Between two renewals are 65536 polls plus the time
+ * between two renewals of the rates: less than 2^31 slots.
  */
 static void renew_references(struct kpn_pacer *pacer)
 {
@@ -154,20 +152,23 @@ static void renew_references(struct kpn_pacer *pacer)
 	}
 }
 
-/* An index outside what is posted says nothing, and nothing is inserted by what it said before. */
+/*
+ * An index outside the posted slots is meaningless, and earlier readings no longer suffice for
+ * insertions.
+ */
 static void refuse_index(struct kpn_pacer *pacer)
 {
 	pacer->stats.index_errors++;
 	pacer->synchronised = false;
 	pacer->reading.distrust = KPN_DISTRUST_POLLS;
-	pacer->reading.plain_seq = 0;
+	pacer->reading.fast_path_end_seq = 0;
 	kpn_emit(pacer, KPN_EVENT_SLIP);
 }
 
 /*
- * Whether the index has not moved for too long. One that is refused counts from its first reading
- * on, and no time between two readings for more than a quarter: what is dead is refused five times
- * at least, and pauses between few readings say little.
+ * Whether the index has not moved for too long. For a refused index the time counts from its first
+ * refusal, each gap between two readings as stall_ns / 4 at most: so a dead NIC is refused at least
+ * five times, and long pauses between few readings do not add up.
  */
 static bool stands_still(struct kpn_pacer *pacer, bool refused, u64 before_ns)
 {
@@ -185,7 +186,7 @@ static bool stands_still(struct kpn_pacer *pacer, bool refused, u64 before_ns)
 	return pacer->reading.refused_ns > pacer->reading.stall_ns;
 }
 
-/* The index is taken, or refused: it is outside what is posted, or no wire can have come there. */
+/* Take the index, or refuse it: it is outside the posted slots, or the wire cannot be so far. */
 static bool is_refused(struct kpn_pacer *pacer, u64 after_ns, u32 index, u32 moved)
 {
 	struct kpn_ring *ring = &pacer->ring;
@@ -195,12 +196,12 @@ static bool is_refused(struct kpn_pacer *pacer, u64 after_ns, u32 index, u32 mov
 		renew_references(pacer);
 		kpn_take_index(pacer, moved, index, after_ns);
 		kpn_take_trims(pacer, moved);
-		refused = kpn_index_leaps(pacer, after_ns, moved) &&
-			  !kpn_leapt_before(pacer, index, after_ns);
+		refused = kpn_index_jumps(pacer, after_ns, moved) &&
+			  !kpn_jump_confirmed(pacer, index, after_ns);
 		if (KPN_UNLIKELY(refused))
-			kpn_take_back(pacer, moved);
+			kpn_index_undo(pacer, moved);
 		else
-			pacer->reading.leap_ns = 0;
+			pacer->reading.jump_ns = 0;
 	}
 	if (refused) {
 		refuse_index(pacer);
@@ -209,7 +210,7 @@ static bool is_refused(struct kpn_pacer *pacer, u64 after_ns, u32 index, u32 mov
 	return refused;
 }
 
-bool kpn_poll_slowly(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns, u32 index, u32 moved)
+bool kpn_poll_slow_path(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns, u32 index, u32 moved)
 {
 	struct kpn_ring *ring = &pacer->ring;
 	bool refused;
@@ -218,17 +219,17 @@ bool kpn_poll_slowly(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns, u32 i
 	pacer->frames.left = pacer->config.budget_frames;
 	if (index >= pacer->reading.index_modulus) {
 		kpn_lose(pacer, KPN_EVENT_LOST);
-		return kpn_has_news(pacer);
+		return kpn_has_completions(pacer);
 	}
 	refused = is_refused(pacer, after_ns, index, moved);
 	if (refused)
 		moved = 0;
-	/* At the tail there is nothing to move to, however long nobody looked. */
+	/* At the tail there is no slot to move to, however long ago the last poll was. */
 	if (ring->index_seq == ring->tail.seq)
 		pacer->reading.progress_ns = after_ns;
 	if (stands_still(pacer, refused, before_ns) && !moved) {
 		kpn_lose(pacer, KPN_EVENT_STALLED);
-		return kpn_has_news(pacer);
+		return kpn_has_completions(pacer);
 	}
 	if (pacer->caps.index_counts_done && ring->index_seq != ring->head.seq)
 		kpn_complete(pacer, ring->index_seq);
@@ -244,11 +245,11 @@ bool kpn_poll_slowly(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns, u32 i
 				     ring->tail.ps) >= 0;
 		kpn_complete(pacer, idle ? ring->tail.seq : kpn_passed_seq(pacer));
 	}
-	/* the clock that is set then is not that of what has left before: first that ends */
+	/* the clock set below is not the clock of frames that have left before: end these first */
 	if (idle && ring->head.seq != ring->tail.seq) {
 		pacer->synchronised = false;
-		kpn_renew_plain(pacer);
-		return kpn_has_news(pacer);
+		kpn_update_fast_path(pacer);
+		return kpn_has_completions(pacer);
 	}
 	if (idle)
 		recover_idle(pacer);
@@ -257,28 +258,31 @@ bool kpn_poll_slowly(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns, u32 i
 		 ring->index_seq == ring->tail.seq)
 		kpn_suspect_idle(pacer, after_ns);
 	kpn_do_todo(pacer, after_ns);
-	/* One doorbell a poll; a wire just started has enough for the time until the next. */
+	/*
+	 * One doorbell a poll; a wire just started has enough slots for the time until the next
+	 * poll.
+	 */
 	if (!idle)
 		kpn_advance_tail(pacer);
-	kpn_renew_plain(pacer);
-	return kpn_has_news(pacer);
+	kpn_update_fast_path(pacer);
+	return kpn_has_completions(pacer);
 }
 
-bool kpn_observe_slowly(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns, u32 moved)
+bool kpn_observe_slow_path(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns, u32 moved)
 {
 	u32 index = pacer->reading.head_index;
 
-	if (KPN_UNLIKELY(kpn_index_leaps(pacer, after_ns, moved))) {
-		kpn_take_back(pacer, moved);
-		return kpn_poll_slowly(pacer, before_ns, after_ns, index, moved);
+	if (KPN_UNLIKELY(kpn_index_jumps(pacer, after_ns, moved))) {
+		kpn_index_undo(pacer, moved);
+		return kpn_poll_slow_path(pacer, before_ns, after_ns, index, moved);
 	}
 	pacer->frames.left = pacer->config.budget_frames;
 	renew_references(pacer);
-	/* nothing is distrusted here: what would have to move does not matter */
+	/* distrust is 0 here, so kpn_trust_more() needs no movement */
 	observe(pacer, before_ns, after_ns, 0);
-	kpn_renew_plain(pacer);
+	kpn_update_fast_path(pacer);
 	kpn_complete(pacer, kpn_passed_seq(pacer));
 	kpn_do_todo(pacer, after_ns);
 	kpn_advance_tail(pacer);
-	return kpn_has_news(pacer);
+	return kpn_has_completions(pacer);
 }

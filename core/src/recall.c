@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Frames taken back out of the ring: best effort that makes room, frames whose slots are not theirs
- * any more because the clock stepped or the partition changed. However many there are, one call
- * takes so many only; the nearest first, because they are the next to leave.
+ * Frames taken back out of the ring: best effort that makes room, and frames whose slots are no
+ * longer theirs because the clock stepped or the partition changed. One call takes back only so
+ * many; the nearest first, because they are the next to leave.
  */
 #include "kpn_head.h"
 #include "kpn_place.h"
@@ -11,8 +11,8 @@
 #include "kpn_target.h"
 
 /*
- * kpn_withdraw() of one that takes several slots: it stays as it is where the NIC may have come to
- * it before the last store.
+ * kpn_withdraw() of a frame of several slots: it stays as it is if the NIC may reach it before the
+ * last store.
  */
 static KPN_NOINLINE struct kpn_frame *withdraw_span(struct kpn_pacer *pacer, u64 seq, u32 desc,
 						    struct kpn_frame *frame)
@@ -79,13 +79,13 @@ void kpn_recall_yielding(struct kpn_pacer *pacer, u32 classes, u64 from, u64 *co
 		frame->next = taken;
 		taken = frame;
 	}
-	/* last to first, each in front of the others: the order stays */
+	/* push in reverse order, so that the queue keeps its order */
 	while (taken) {
 		struct kpn_frame *frame = taken;
 
 		taken = frame->next;
 		++*counter;
-		/* what is left of credit is for what comes after a frame that stayed */
+		/* credit is refunded only behind the last frame that stayed */
 		if (KPN_UNLIKELY(pacer->frames.shaped >> frame->tc & 1) && frame->seq > stayed)
 			kpn_credit_refund(&pacer->frames.credit[frame->tc], frame->seq,
 					  frame->slots);
@@ -101,7 +101,7 @@ void kpn_recall_yielding(struct kpn_pacer *pacer, u32 classes, u64 from, u64 *co
 
 void kpn_hold_again(struct kpn_pacer *pacer, struct kpn_frame *frame)
 {
-	/* steps that follow each other can take back more frames than the ring holds at once */
+	/* consecutive steps can take back more frames than the ring holds at once */
 	if (KPN_UNLIKELY(!kpn_prebuffer_return(&pacer->prebuffer, frame)))
 		kpn_end_frame(pacer, frame, KPN_VERDICT_STEPPED);
 	kpn_insert_rekey(pacer);
@@ -116,7 +116,7 @@ bool kpn_withdraw_to_heap(struct kpn_pacer *pacer, u64 seq)
 	for (; slots; slots--)
 		kpn_spend(pacer);
 	if (KPN_UNLIKELY(!frame)) {
-		/* too near for all its stores: it leaves where it is */
+		/* too near for all the stores: the frame leaves where it is */
 		if (holder->verdict != KPN_VERDICT_IN_DOUBT)
 			holder->verdict = KPN_VERDICT_SENT_STALE;
 		return false;

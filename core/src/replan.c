@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* The clock has changed under slots already posted: what becomes of them and of their frames. */
+/*
+ * The clock has changed under posted slots: new lengths for the slots, new slots for their frames.
+ */
 #include "kpn_insert.h"
 #include "kpn_post.h"
 #include "kpn_recall.h"
@@ -26,7 +28,7 @@ void kpn_plan_again(struct kpn_pacer *pacer, u64 from, u64 cpu_ns)
 		kpn_plan_from(pacer, from);
 		kpn_plan_on(pacer, from, cpu_ns);
 	} else {
-		/* frames keep their slots (B9), which are of other instants now */
+		/* frames keep their slots (B9), whose instants have changed */
 		pacer->frames.step_seq = pacer->ring.head.seq + pacer->ring.slots;
 	}
 	kpn_insert_rekey(pacer);
@@ -40,7 +42,7 @@ void kpn_step(struct kpn_pacer *pacer, u64 from, u64 cpu_ns)
 	kpn_emit(pacer, KPN_EVENT_STEP);
 }
 
-/* A rate, either way, in parts per billion, rounded up. */
+/* The magnitude of a rate in parts per billion, rounded up. */
 static u32 ppb_of(s64 scaled_ppm)
 {
 	u64 magnitude = scaled_ppm < 0 ? 0 - (u64)scaled_ppm : (u64)scaled_ppm;
@@ -55,22 +57,22 @@ static bool beyond(const struct kpn_pacer *pacer, u64 seq, u64 bound_ps)
 }
 
 /*
- * From slot @first on lengths are of a new rate, which differs by @change_ppb. *@change_ppb becomes
+ * From slot @first on lengths follow a new rate, which differs by @change_ppb. *@change_ppb becomes
  * the greatest change that slots from @wire_seq on have seen. Return: false if they have seen too
  * many.
  */
-static bool note_turn(struct kpn_pacer *pacer, u64 wire_seq, u64 first, u32 *change_ppb)
+static bool note_rate_change(struct kpn_pacer *pacer, u64 wire_seq, u64 first, u32 *change_ppb)
 {
 	u64 *room = NULL;
 	u32 i;
 
-	for (i = 0; i < KPN_TURNS; i++) {
-		if (pacer->frames.turn_seq[i] <= wire_seq)
-			room = &pacer->frames.turn_seq[i];
-		else if (*change_ppb < pacer->frames.turn_ppb)
-			*change_ppb = pacer->frames.turn_ppb;
+	for (i = 0; i < KPN_RATE_CHANGES; i++) {
+		if (pacer->frames.rate_change_seq[i] <= wire_seq)
+			room = &pacer->frames.rate_change_seq[i];
+		else if (*change_ppb < pacer->frames.rate_change_ppb)
+			*change_ppb = pacer->frames.rate_change_ppb;
 	}
-	pacer->frames.turn_ppb = *change_ppb;
+	pacer->frames.rate_change_ppb = *change_ppb;
 	if (!room)
 		return false;
 	*room = first;
@@ -89,15 +91,15 @@ bool kpn_leaves_grid(struct kpn_pacer *pacer, s64 before_ppm, u64 first, u64 cpu
 
 	if (head.valid)
 		wire_seq = kpn_ring_seq_at(ring, head.wire.lower_ps).seq;
-	if (!note_turn(pacer, wire_seq, first, &change_ppb) || !head.valid)
+	if (!note_rate_change(pacer, wire_seq, first, &change_ppb) || !head.valid)
 		return true;
 	if (rate_ppb < ppb_of(before_ppm))
 		rate_ppb = ppb_of(before_ppm);
 	bound_ps = kpn_pacer_bounds(pacer, rate_ppb, change_ppb).boundary_error_ps;
 	if (bound_ps > pacer->time.slot_ps / 2)
 		bound_ps = pacer->time.slot_ps / 2;
-	for (i = 0; i < KPN_TURNS; i++) {
-		u64 seq = pacer->frames.turn_seq[i];
+	for (i = 0; i < KPN_RATE_CHANGES; i++) {
+		u64 seq = pacer->frames.rate_change_seq[i];
 
 		if (seq > wire_seq && seq <= ring->tail.seq && beyond(pacer, seq, bound_ps))
 			return true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * What a pacer reports of itself: state, counters, rate and limits. Nothing here changes what is
+ * Reports of a pacer on itself: state, counters, rate and limits. Nothing here changes what is
  * sent.
  */
 #include "keepon/pacer.h"
@@ -41,7 +41,7 @@ u32 kpn_pacer_lead_slots(const struct kpn_pacer *pacer)
 	return pacer->frames.lead_slots;
 }
 
-/* How far the ends of an interval are from a position. */
+/* Distance of a position from the further end of an interval. */
 static u64 reach_of(struct kpn_interval wire, u64 position_ps)
 {
 	s64 below_ps = (s64)(position_ps - wire.lower_ps);
@@ -50,12 +50,12 @@ static u64 reach_of(struct kpn_interval wire, u64 position_ps)
 	return (u64)(below_ps > above_ps ? below_ps : above_ps);
 }
 
-/* How much PHC time passes, at most, while the wire moves by @wire_ps. */
+/* Most PHC time that passes while the wire moves by @wire_ps. */
 static u64 clock_ps(const struct kpn_clock *clock, u64 wire_ps)
 {
 	if (clock->scaled_ppm <= 0)
 		return wire_ps;
-	/* ns x 2^10, whose thousandth of 2^10 is a picosecond */
+	/* x 1000 / 2^10: from ns x 2^10 to ps */
 	return ((kpn_mul_shr(wire_ps, clock->mult, 62) + 1) * 1000 >> 10) + 1;
 }
 
@@ -102,17 +102,17 @@ const struct kpn_clock *kpn_pacer_clock(const struct kpn_pacer *pacer)
 }
 
 /*
- * Frames, with B the budget: B complete; all best effort in the ring (B at most) makes room, each
+ * Frames, with B the budget: B complete; all best effort in the ring (at most B) makes room, each
  * stored twice; B more are placed, tried in two other slots, or taken back, again stored twice. For
- * each class that has frames waiting slots are looked for once or twice without finding any. A
- * switch of tables looks for a slot open to no class on either side.
+ * each class with waiting frames, one or two searches find no slot. A switch of tables searches a
+ * slot open to no class on either side.
  */
 struct kpn_limits kpn_pacer_limits(const struct kpn_pacer *pacer)
 {
 	const struct kpn_config *config = &pacer->config;
 	/*
-	 * A row of slots is looked for up to four times, and each is looked at once more; for a
-	 * frame that may have another slot than its own, eight times instead of twice.
+	 * Up to four searches for a row of slots, each of whose rows is checked once more; for a
+	 * frame that may have another slot than its own, eight searches in place of two.
 	 */
 	u32 search_words = (config->ring_slots / 32 + 4) * (pacer->span.slots_max > 1 ? 20 : 1);
 	/* the last frame of a budget can take more slots than are left of it */

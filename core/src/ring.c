@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Slot bookkeeping: arithmetic on sequence numbers, and the sets of slots that are not all alike.
+ * Slot bookkeeping: arithmetic on sequence numbers, and the sets of slots with frames or trims.
  */
 #include "keepon/ring.h"
 
@@ -62,7 +62,7 @@ void kpn_ring_free_inner(struct kpn_ring *ring, u32 desc, const struct kpn_frame
 
 	ring->span_count--;
 	assign(ring, &ring->inner, inner, more, false);
-	/* of a frame all slots yield, or none; the first may have been forgotten already */
+	/* all slots of a frame yield, or none; the first may have been removed already */
 	if (kpn_bits_test(&ring->yielding, inner)) {
 		assign(ring, &ring->yielding, inner, more, false);
 		ring->yielding_count -= more;
@@ -79,7 +79,7 @@ void kpn_ring_unyield(struct kpn_ring *ring, u32 desc)
 
 	if (!kpn_bits_test(&ring->yielding, desc))
 		return;
-	/* frames that no pacer was given have none */
+	/* frames that were never submitted to a pacer have 0 */
 	slots += !slots;
 	assign(ring, &ring->yielding, desc, slots, false);
 	ring->yielding_count -= slots;
@@ -105,7 +105,7 @@ u64 kpn_ring_next(const struct kpn_ring *ring, const struct kpn_bits *bits, u64 
 	return from + (found - desc);
 }
 
-/* Descriptors [first, end) of those. */
+/* The same for descriptors [first, end). */
 static inline u64 deltas_ps(const struct kpn_ring *ring, u32 first, u32 end)
 {
 	u64 sum_ps = 0;
@@ -135,10 +135,10 @@ u64 kpn_ring_deltas_ps(const struct kpn_ring *ring, u64 from, u64 to)
 }
 
 /*
- * @cursor moves behind the word of descriptors that slot @trimmed, the first one trimmed from there
- * on, is in: every frame that is placed or taken back asks where the wire is, and with thousands of
- * trimmed slots before that a call would take as much as the product of both. Return: false if the
- * word begins before @cursor or ends after @to; @cursor stays where it is.
+ * Move @cursor behind the word of descriptors with slot @trimmed, which is the first trimmed slot
+ * behind it. Every frame that is placed or taken back asks for the wire position; with thousands of
+ * trimmed slots before it, a call would cost the product of both. Return: false if the word begins
+ * before @cursor or ends after @to; @cursor stays where it is.
  */
 static inline bool pass_word(const struct kpn_ring *ring, struct kpn_cursor *cursor, u64 trimmed,
 			     u64 to)
@@ -242,7 +242,7 @@ void kpn_ring_gather_deltas(struct kpn_ring *ring, u64 seq, u32 count)
 		kpn_ring_set_delta(ring, at, desc, 0);
 		desc = kpn_ring_desc(ring, last);
 		kpn_ring_set_delta(ring, last, desc, ring->slot[desc].delta_ps + delta_ps);
-		/* where planning stands between the two it comes so much sooner now */
+		/* a plan cursor between the two now starts earlier by this much */
 		if (ring->plan.seq > at && ring->plan.seq <= last)
 			ring->plan.ps -= (u64)delta_ps;
 	}

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Two bounds from each reading of a receive index. At most: the frame not yet counted had not ended
+ * Two bounds from each reading of a receive index. Upper: the frame not yet counted had not ended
  * when the reading began, less the lag; its length is known once it is received, so this bound is
- * used one reading later. At least: the last frame counted had ended when the reading ended, less
- * the lag.
+ * used one reading later. Lower: the last frame counted had ended when the reading ended, less the
+ * lag.
  */
 #include "keepon/rx.h"
 
@@ -39,7 +39,10 @@ const char *kpn_rx_problem(const struct kpn_rx_config *config)
 	return NULL;
 }
 
-/* Twice as many of the shortest frames as come between two beats, by any crystal, and some more. */
+/*
+ * Twice the number of shortest frames that can arrive between two beats, by any crystal, and some
+ * more.
+ */
 static u32 budget_frames(const struct kpn_rx_config *config, u32 byte_ps)
 {
 	u64 shortest_ps = (u64)kpn_wire_bytes(KPN_FRAME_BYTES_MIN) * byte_ps;
@@ -58,8 +61,8 @@ void kpn_rx_init(struct kpn_rx *rx, const struct kpn_rx_config *config)
 	rx->longest_ps = (u64)rx->sfd_ps + (u64)config->frame_bytes_max * rx->byte_ps;
 	rx->lag_ns_max = config->lag_ns_max;
 	/*
-	 * The lag passes at the peer's rate, which is at least 0.999 of the CPU's; kpn_strip_init()
-	 * takes no more than that.
+	 * The lag passes at the peer's rate, which is at least 0.999 of the CPU's: kpn_strip_init()
+	 * takes no greater drift.
 	 */
 	rx->lag_lower_ps = 999ull * config->lag_ns_min;
 	rx->budget_frames = budget_frames(config, rx->byte_ps);
@@ -70,7 +73,7 @@ static u64 last_end_ps(const struct kpn_rx *rx)
 	return rx->head_ps - rx->gap_ps;
 }
 
-/* How far the wire can have moved in the time between two readings, rounded up. */
+/* Greatest movement of the wire between two readings, rounded up. */
 static u64 moved_most_ps(u64 dt_ns, u64 pace)
 {
 	return dt_ns <= KPN_PACE_NS_MAX ? kpn_pace_ps(dt_ns, pace) + 2 : dt_ns * 1002;
@@ -85,7 +88,7 @@ static void start_anew(struct kpn_rx *rx, u64 before_ns, u64 now_ns)
 			moved_most_ps(now_ns - before_ns + rx->lag_ns_max, rx->strip.pace_most));
 }
 
-/* Nothing came: the frame under way still has not ended, and it is no longer than the longest. */
+/* Nothing arrived: the frame on the wire has not ended, and is at most the longest frame. */
 static bool observe_silence(struct kpn_rx *rx, u64 before_ns, u64 now_ns)
 {
 	return kpn_strip_observe(&rx->strip, now_ns, now_ns, last_end_ps(rx) + rx->lag_lower_ps,
@@ -93,7 +96,7 @@ static bool observe_silence(struct kpn_rx *rx, u64 before_ns, u64 now_ns)
 }
 
 /* Rates are due, or the reading contradicts. */
-static __attribute__((__noinline__)) bool observe_slowly(struct kpn_rx *rx, u64 now_ns)
+static __attribute__((__noinline__)) bool observe_slow_path(struct kpn_rx *rx, u64 now_ns)
 {
 	return kpn_strip_observe(&rx->strip, now_ns, now_ns, last_end_ps(rx) + rx->lag_lower_ps,
 				 rx->open_ns, rx->first_end_ps);
@@ -105,7 +108,7 @@ bool kpn_rx_observe(struct kpn_rx *rx, u64 before_ns, u64 after_ns)
 	bool agrees = true;
 
 	rx->readings++;
-	/* It is compared modulo 2^64, so it must not grow old. */
+	/* The position is compared modulo 2^64, so it must not grow old. */
 	if (KPN_UNLIKELY((s64)(rx->head_ps - rx->steady_ps) > (s64)AGE_PS_MAX))
 		rx->steady_ps = rx->head_ps - AGE_PS_MAX;
 	if (KPN_UNLIKELY(!rx->strip.valid)) {
@@ -117,7 +120,7 @@ bool kpn_rx_observe(struct kpn_rx *rx, u64 before_ns, u64 after_ns)
 	} else if (!kpn_strip_merge(&rx->strip, now_ns, last_end_ps(rx) + rx->lag_lower_ps,
 				    rx->first_end_ps + moved_most_ps(now_ns - rx->open_ns,
 								     rx->strip.pace_upper))) {
-		agrees = observe_slowly(rx, now_ns);
+		agrees = observe_slow_path(rx, now_ns);
 	}
 	rx->open_ns = before_ns - rx->lag_ns_max;
 	if (KPN_LIKELY(agrees)) {
@@ -165,8 +168,8 @@ bool kpn_rx_conclude(struct kpn_rx *rx)
 		return true;
 	}
 	/*
-	 * What comes next follows these frames by an unknown time: neither they nor this reading
-	 * say where it is.
+	 * The next frame follows these by an unknown time, so neither these frames nor this reading
+	 * give its position.
 	 */
 	rx->readings++;
 	rx->taken = 0;

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Free slots of a class, 64 at a time: what the partition allows, less what carries a frame. A step
- * is cut short only where ring or plane begin anew, so a search of n slots takes at most n / 32 + 4
- * steps.
+ * Free slots of a class, 64 at a time: the slots that the partition allows, less those with a
+ * frame. A step is cut short only where ring or plane wrap, so a search of n slots takes at most n
+ * / 32 + 4 steps.
  */
 #include "kpn_pacer_state.h"
 #include "kpn_search.h"
 
-enum { ROW_TRIES = 4 }; /* rows that cannot be had before a frame waits for the next poll */
+enum { ROW_TRIES = 4 }; /* unusable rows found before the frame waits for the next poll */
 
-/* Slots of the ring in @window are not to be had, a bit each from descriptor @desc on. */
+/*
+ * Occupied slots of the ring, a bit each from descriptor @desc on; @yielding: best effort counts as
+ * free.
+ */
 static inline u64 taken_window(const struct kpn_ring *ring, u32 desc, bool yielding)
 {
 	u64 taken = kpn_bits_window(&ring->claimed, desc);
@@ -26,7 +29,7 @@ static inline u32 least(u64 a, u32 b, u32 c)
 	return a < less ? (u32)a : less;
 }
 
-/* First slot in [from, to) of a plane of one table; where @free says so, without a frame. */
+/* First slot in [from, to) of a plane of one table; with @free, one without a frame. */
 static u64 find_in_table(const struct kpn_pacer *pacer, const struct kpn_table *table, u32 plane,
 			 u64 from, u64 to, bool free, bool yielding)
 {
@@ -83,8 +86,8 @@ u64 kpn_find_free(const struct kpn_pacer *pacer, u8 tc, u64 from, u64 to, bool y
 }
 
 /*
- * struct row - slots that follow each other
- * @from: the first of them; @count: how many so far; @wanted: how many there shall be
+ * struct row - consecutive slots
+ * @from: the first of them; @count: how many so far; @wanted: how many are needed
  */
 struct row {
 	u64 from;
@@ -92,7 +95,7 @@ struct row {
 	u32 wanted;
 };
 
-/* Append @window, @span slots from @seq on; a gap resets the row. Return: whether it is complete. */
+/* Append @window, @span slots from @seq on; a gap resets the row. Return: whether it is full. */
 static bool extend_row(struct row *row, u64 seq, u64 window, u32 span)
 {
 	u32 bit = 0;

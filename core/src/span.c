@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Arithmetic of frames longer than a slot; it knows no ring and no NIC. */
+/* Arithmetic of frames longer than a slot, without any ring or NIC. */
 #include "keepon/span.h"
 
 #include "keepon/wire.h"
@@ -14,7 +14,7 @@ static u32 max_u32(u32 a, u32 b)
 	return a > b ? a : b;
 }
 
-/* Whether what is left of the slots can be neither a placeholder nor padding. */
+/* Whether the rest of the slots is neither a placeholder nor padding. */
 static bool is_stuck(const struct kpn_span_rule *rule, u32 frame_bytes, u32 rest_bytes)
 {
 	return rest_bytes < kpn_wire_bytes(rule->short_bytes) + rule->keep_bytes &&
@@ -27,7 +27,7 @@ static struct kpn_span fragments_of(const struct kpn_span_rule *rule, u32 frame_
 	struct kpn_span span = { .frame_bytes = frame_bytes, .fragment_bytes = rule->slot_bytes };
 	u32 rest_bytes;
 
-	/* one that fits a slot, but not one that is trimmed, takes two */
+	/* a frame that fits a nominal slot, but not a trimmed one, takes two */
 	span.slots = max_u32(2, quotient_up(wire_bytes + rule->keep_bytes, rule->slot_bytes));
 	rest_bytes = span.slots * rule->slot_bytes - wire_bytes;
 	if (is_stuck(rule, frame_bytes, rest_bytes)) {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Names and values of the counters by index, from the one list in the header. Who counts is not
- * known here.
+ * Names and values of the counters by index, from the one list in the header. Other rooms count.
  */
 #include "keepon/stats.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * A pacer stops: the NIC is halted, what has left for certain ends as sent, what may have is in
- * doubt, and the rest is flushed, as many frames as one call may end.
+ * A pacer stops: the NIC is halted; frames that have certainly left end as sent, frames that may
+ * have left are in doubt, and the rest is flushed, as many frames as one call may end.
  */
 #include "kpn_complete.h"
 #include "kpn_head.h"
@@ -10,8 +10,8 @@
 #include "kpn_target.h"
 
 /*
- * What the halted NIC has sent for certain, by a last look at its index; what it had fetched beyond
- * that is in doubt.
+ * A last reading of the index shows what the halted NIC has certainly sent; slots it had fetched
+ * beyond that are in doubt.
  */
 void kpn_pacer_stop(struct kpn_pacer *pacer)
 {
@@ -32,12 +32,12 @@ void kpn_pacer_stop(struct kpn_pacer *pacer)
 	if (index < pacer->reading.index_modulus && moved <= ring->tail.seq - ring->index_seq) {
 		kpn_take_index(pacer, moved, index, pacer->reading.progress_ns);
 		kpn_take_trims(pacer, moved);
-		if (kpn_index_leaps(pacer, kpn_cpu_now(pacer), moved))
-			kpn_take_back(pacer, moved);
+		if (kpn_index_jumps(pacer, kpn_cpu_now(pacer), moved))
+			kpn_index_undo(pacer, moved);
 	}
 	pacer->stop.sent_seq = kpn_ring_start(ring, kpn_passed_seq(pacer));
 	pacer->stop.doubt_seq = head.upper_seq + pacer->frames.fetched_slots + 1;
-	/* Without a head that is believed, whatever was posted may have left. */
+	/* Without a head that is believed, every posted slot may have left. */
 	if (!head.valid || pacer->stop.doubt_seq > ring->tail.seq)
 		pacer->stop.doubt_seq = ring->tail.seq;
 	kpn_strip_invalidate(&pacer->strip);
@@ -50,10 +50,7 @@ void kpn_lose(struct kpn_pacer *pacer, enum kpn_event event)
 	kpn_emit(pacer, event);
 }
 
-/*
- * The frame behind @place in a ring that was halted: fetched it may have left, otherwise it has
- * not.
- */
+/* End the frame behind @place in a halted ring: it may have left only if it was fetched. */
 static void end_halted(struct kpn_pacer *pacer, const struct kpn_cursor *place)
 {
 	struct kpn_frame *frame = kpn_ring_release(&pacer->ring, place->desc);
@@ -107,5 +104,5 @@ bool kpn_pacer_drain(struct kpn_pacer *pacer)
 KPN_NOINLINE bool kpn_poll_stopped(struct kpn_pacer *pacer)
 {
 	kpn_pacer_drain(pacer);
-	return kpn_has_news(pacer);
+	return kpn_has_completions(pacer);
 }

@@ -6,7 +6,7 @@
 #include "kpn_recall.h"
 #include "kpn_search.h"
 
-/* Slots from the last before @net_slot that is open to no class; the table has one. */
+/* Distance back from @net_slot to the last slot before it open to no class; the table has one. */
 static u32 reserved_ago(const struct kpn_partition *partition, u64 net_slot)
 {
 	u32 index = kpn_index_of(partition, net_slot);
@@ -25,7 +25,7 @@ static u32 reserved_ago(const struct kpn_partition *partition, u64 net_slot)
 	}
 }
 
-/* Slots from @net_slot to the first that is open to no class; the table has one. */
+/* Distance from @net_slot to the first slot open to no class; the table has one. */
 static u32 reserved_ahead(const struct kpn_partition *partition, u64 net_slot)
 {
 	u32 index = kpn_index_of(partition, net_slot);
@@ -56,7 +56,7 @@ int kpn_pacer_set_partition(struct kpn_pacer *pacer, const struct kpn_partition 
 	    (pacer->config.trim == KPN_TRIM_RESERVED &&
 	     (!next->gap_slots || next->gap_slots > pacer->posting.gap_slots_max)))
 		return -KPN_EINVAL;
-	/* Slots that can no longer be changed have been given away by the pending table. */
+	/* The pending table has already given slots away that can no longer be changed. */
 	if (pacer->frames.table[1].partition && pacer->frames.switch_seq < first)
 		return -KPN_EBUSY;
 	if (pacer->config.trim == KPN_TRIM_RESERVED &&
@@ -74,7 +74,7 @@ int kpn_pacer_set_partition(struct kpn_pacer *pacer, const struct kpn_partition 
 	kpn_locate_tables(pacer);
 	if (changed > pacer->frames.switch_seq)
 		changed = pacer->frames.switch_seq;
-	/* a frame that begins before it may have slots of the new table, too */
+	/* a frame that begins before it may reach into slots of the new table */
 	if (changed - pacer->ring.head.seq < pacer->ring.slots)
 		kpn_review_from(pacer, kpn_ring_start(&pacer->ring, changed));
 	else

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Which slot a txtime means while slots run freely: the paper's formula (C1) on the clock law. On
- * the grid it is kpn_target_of() itself. And which one the earliest frame held back waits for.
+ * Which slot a txtime means while slots run freely: the paper's formula (C1) on the clock law; on
+ * the grid kpn_target_of() computes it. Also the slot that the earliest frame held back waits for.
  */
 #include "kpn_target.h"
 
@@ -16,8 +16,8 @@ u64 kpn_target_of_paper(const struct kpn_pacer *pacer, s64 ns)
 	s64 ahead_ps;
 
 	/*
-	 * The law holds within 53 days of its anchor. What is further away is early, or late, all
-	 * the same.
+	 * The law holds within 53 days of its anchor. Any txtime further away is early, or late,
+	 * all the same.
 	 */
 	if (__builtin_sub_overflow(ns, anchor_ns, &away_ns)) /* a txtime is not negative */
 		away_ns = TXTIME_SPAN_NS + 1;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * Frames that wait before the ring in the order of their class: best effort, which gets slots of
- * the lookahead only and, of a shaped class, as its credit allows; and frames with a txtime whose own
- * slot was not to be had.
+ * the lookahead only, in a shaped class as its credit allows; and frames with a txtime that could
+ * not have their own slot.
  */
 #include "kpn_fallback.h"
 #include "kpn_head.h"
@@ -15,7 +15,10 @@
 
 enum { BEST_EFFORT_QUEUES = (1 << KPN_QUEUE_SCHEDULED) - 1 };
 
-/* FILL_MORE: one left the queue; FILL_WAIT: none can; FILL_LATE: a slot was lost while copying */
+/*
+ * FILL_MORE: a frame left the queue; FILL_WAIT: no frame can; FILL_LATE: a slot was lost while
+ * copying
+ */
 enum fill {
 	FILL_MORE,
 	FILL_WAIT,
@@ -23,8 +26,9 @@ enum fill {
 };
 
 /*
- * As many slots from the head on as there may be frames in the ring, so that none is left empty for
- * others further ahead. If the first that can be changed is as far away, a few from there.
+ * Best effort may have as many slots from the head on as the ring may hold frames of it, so that no
+ * near slot stays empty while frames go further ahead. If the first slot that can be changed is as
+ * far away, a few slots from there.
  */
 static u64 best_effort_end(const struct kpn_pacer *pacer, const struct kpn_placement *placement)
 {
@@ -37,8 +41,8 @@ static u64 best_effort_end(const struct kpn_pacer *pacer, const struct kpn_place
 }
 
 /*
- * The same for a frame that was just handed over: slots that have not been offered yet to what waits
- * of higher classes are not for it. Without a pre-buffer it would be lost instead.
+ * The same for a frame that was just submitted: slots not yet offered to waiting frames of higher
+ * classes are not for it. Without a pre-buffer it gets them, since it would be lost otherwise.
  */
 static u64 offered_end(const struct kpn_pacer *pacer, u8 tc, const struct kpn_placement *placement)
 {
@@ -50,7 +54,10 @@ static u64 offered_end(const struct kpn_pacer *pacer, u8 tc, const struct kpn_pl
 	return end;
 }
 
-/* First slot for @frame, the next of its class: in its order, and as its credit allows. */
+/*
+ * First slot for @frame, the next of its class: behind the class's last slot, and as its credit
+ * allows.
+ */
 static u64 best_effort_from(const struct kpn_pacer *pacer, const struct kpn_frame *frame,
 			    const struct kpn_placement *placement)
 {
@@ -66,7 +73,7 @@ static u64 best_effort_from(const struct kpn_pacer *pacer, const struct kpn_fram
 	return from;
 }
 
-/* The next frame of the class comes after this one, in slot @seq. */
+/* The next frame of the class comes behind this one, in slot @seq. */
 static void take_slot(struct kpn_pacer *pacer, const struct kpn_frame *frame, u64 seq)
 {
 	pacer->frames.cursor[frame->tc] = seq + frame->slots;
@@ -74,7 +81,7 @@ static void take_slot(struct kpn_pacer *pacer, const struct kpn_frame *frame, u6
 		kpn_credit_spend(&pacer->frames.credit[frame->tc], seq, frame->slots);
 }
 
-/* What a frame of several slots costs of the budget beyond one of a single slot. */
+/* Budget of a frame of several slots beyond that of a single slot. */
 static void spend_more(struct kpn_pacer *pacer, const struct kpn_frame *frame)
 {
 	u32 slots;
@@ -83,7 +90,7 @@ static void spend_more(struct kpn_pacer *pacer, const struct kpn_frame *frame)
 		kpn_spend(pacer);
 }
 
-/* Best effort of class @tc in its order: not before the last slot it got. */
+/* Place the next best effort of class @tc, not before the last slot the class got. */
 static enum fill fill_best_effort(struct kpn_pacer *pacer, u8 tc,
 				  const struct kpn_placement *placement)
 {
@@ -104,8 +111,8 @@ static enum fill fill_best_effort(struct kpn_pacer *pacer, u8 tc,
 }
 
 /*
- * A frame with a txtime that found no slot instead of its own: it gets the first one that comes
- * into the window, as it would have if that had been there when it was handed over.
+ * Place a frame with a txtime that found no slot in place of its own: it gets the first free slot
+ * that comes into the window, as if that slot had been there when the frame was submitted.
  */
 static KPN_NOINLINE enum fill fill_scheduled(struct kpn_pacer *pacer, u8 tc,
 					     const struct kpn_placement *placement)
@@ -113,20 +120,20 @@ static KPN_NOINLINE enum fill fill_scheduled(struct kpn_pacer *pacer, u8 tc,
 	struct kpn_frame *frame =
 		kpn_prebuffer_take_first(&pacer->prebuffer, KPN_QUEUE_SCHEDULED + tc);
 	u64 target = kpn_target_of(pacer, frame);
-	struct kpn_instead instead = kpn_slots_instead(pacer, tc, target, placement);
+	struct kpn_fallback other = kpn_fallback_slots(pacer, tc, target, placement);
 
-	/* since a step its own slot is still to come: those behind it need not wait for that */
+	/* a step moved its own slot into the future: the frames behind it need not wait for that */
 	if (KPN_UNLIKELY((s64)(target - placement->end_seq) >= 0)) {
 		kpn_hold_again(pacer, frame);
 		return FILL_MORE;
 	}
-	if (kpn_place_later(pacer, frame, instead.from, instead.end, placement)) {
+	if (kpn_place_later(pacer, frame, other.from, other.end, placement)) {
 		spend_more(pacer, frame);
 		return FILL_MORE;
 	}
-	if (instead.last) {
-		pacer->frames.hurry_ns /= 2;
-		/* one that a step took out of its slot says so */
+	if (other.last) {
+		pacer->frames.insert_margin_ns /= 2;
+		/* STEPPED if a step took its slot away */
 		kpn_end_frame(pacer, frame,
 			      frame->verdict == KPN_VERDICT_STEPPED ? KPN_VERDICT_STEPPED :
 								      KPN_VERDICT_NO_SLOT);
@@ -136,7 +143,7 @@ static KPN_NOINLINE enum fill fill_scheduled(struct kpn_pacer *pacer, u8 tc,
 	return FILL_WAIT;
 }
 
-/* What waits in a queue, in its order. */
+/* Place the frames of a queue, in their order. */
 static enum fill fill_queue(struct kpn_pacer *pacer, u8 queue,
 			    const struct kpn_placement *placement)
 {
@@ -172,15 +179,15 @@ static enum fill fill_queue(struct kpn_pacer *pacer, u8 queue,
 void kpn_fill(struct kpn_pacer *pacer, u64 cpu_ns)
 {
 	u32 waiting = pacer->prebuffer.backlog;
-	struct kpn_placement placement = kpn_unhurried_at(pacer, cpu_ns);
+	struct kpn_placement placement = kpn_placement_with_margin(pacer, cpu_ns);
 	u64 end = best_effort_end(pacer, &placement);
 
 	while (waiting && pacer->frames.left) {
 		u8 queue = (u8)(31 - __builtin_clz(waiting));
 
-		/* what was lost has cost a frame of the budget */
+		/* the lost slot has cost a frame of the budget */
 		if (fill_queue(pacer, queue, &placement) == FILL_LATE)
-			placement = kpn_unhurried_at(pacer, kpn_cpu_now(pacer));
+			placement = kpn_placement_with_margin(pacer, kpn_cpu_now(pacer));
 		else
 			waiting &= ~(1u << queue);
 	}
@@ -191,10 +198,10 @@ void kpn_fill(struct kpn_pacer *pacer, u64 cpu_ns)
 enum kpn_verdict kpn_submit_best_effort(struct kpn_pacer *pacer, struct kpn_frame *frame,
 					u64 cpu_ns)
 {
-	struct kpn_placement placement = kpn_unhurried_at(pacer, cpu_ns);
+	struct kpn_placement placement = kpn_placement_with_margin(pacer, cpu_ns);
 	bool behind = pacer->prebuffer.backlog >> frame->tc & 1;
 
-	/* neither before the ring nor in it, where it can still be changed, a frame of the class waits */
+	/* no frame of the class waits, neither before the ring nor in changeable slots of it */
 	if (KPN_UNLIKELY(pacer->frames.shaped >> frame->tc & 1) && !behind &&
 	    pacer->frames.cursor[frame->tc] <= placement.first_seq)
 		kpn_credit_rest(&pacer->frames.credit[frame->tc], placement.first_seq);
@@ -218,7 +225,7 @@ enum kpn_verdict kpn_submit_best_effort(struct kpn_pacer *pacer, struct kpn_fram
 	return KPN_VERDICT_PENDING;
 }
 
-/* Credit of class @tc from the next slot on that can still be its own. */
+/* Start the credit of class @tc at its next slot that can still be changed. */
 static int begin_credit(struct kpn_pacer *pacer, u8 tc, u64 idle_slope_bps, u32 high_bytes)
 {
 	u64 since = kpn_first_changeable(pacer, kpn_cpu_now(pacer));
@@ -232,7 +239,7 @@ static int begin_credit(struct kpn_pacer *pacer, u8 tc, u64 idle_slope_bps, u32 
 				high_bytes, since);
 	if (error)
 		return error;
-	/* what was sent under another slope is paid for first */
+	/* frames sent under the old slope are paid for first */
 	if (pacer->frames.shaped >> tc & 1)
 		kpn_credit_carry(&credit, &pacer->frames.credit[tc]);
 	pacer->frames.credit[tc] = credit;
@@ -249,7 +256,7 @@ int kpn_pacer_set_credit(struct kpn_pacer *pacer, u8 tc, u64 idle_slope_bps, u32
 		error = begin_credit(pacer, tc, idle_slope_bps, high_bytes);
 	if (error)
 		return error;
-	/* what waits may be sent before what the last slope allowed */
+	/* waiting frames may be sent earlier than the last slope allowed */
 	if (pacer->frames.shaped >> tc & 1)
 		pacer->frames.offered_seq = 0;
 	pacer->frames.shaped &= ~(1u << tc);

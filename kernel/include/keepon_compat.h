@@ -85,7 +85,7 @@ static inline int keepon_hwtstamp_from_user(struct ifreq *ifr, struct keepon_hwt
 
 #endif
 
-/** keepon_no_ioctl() - of a device that knows no other request */
+/** keepon_no_ioctl() - for a device without further ioctls */
 static inline int keepon_no_ioctl(struct net_device *dev, struct ifreq *ifr, int cmd)
 {
 	return -EOPNOTSUPP;
@@ -110,7 +110,7 @@ static inline void keepon_no_addrconf(struct net_device *dev)
 #define keepon_ts_info ethtool_ts_info
 #endif
 
-/* ---- energy-efficient Ethernet: modes in 32 bits until 6.8, in as many as there are since ---- */
+/* ---- energy-efficient Ethernet: modes in 32 bits until 6.8, as a bitmap since 6.9 ---- */
 
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 9, 0)
 #define keepon_eee ethtool_keee
@@ -118,7 +118,7 @@ static inline void keepon_no_addrconf(struct net_device *dev)
 #define keepon_eee ethtool_eee
 #endif
 
-/** keepon_eee_support() - it can be had at 100 Mb/s, or at 1 Gb/s */
+/** keepon_eee_support() - EEE is supported at 100 Mb/s, or at 1 Gb/s */
 static inline void keepon_eee_support(struct keepon_eee *eee, bool at_100)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 9, 0)
@@ -130,12 +130,11 @@ static inline void keepon_eee_support(struct keepon_eee *eee, bool at_100)
 #endif
 }
 
-/*
- * ---- skb->tstamp: 6.1 marks monotonic delivery times (TCP) only, 6.12 says which clock it is ----
- */
+/* ---- skb->tstamp: 6.1 marks only monotonic delivery times (TCP), 6.12 names the clock ---- */
 
 /**
- * keepon_skb_is_tai() - whether nothing in @skb speaks against CLOCK_TAI, if its socket chose it
+ * keepon_skb_is_tai() - whether nothing in @skb contradicts CLOCK_TAI, given that its socket chose
+ * it
  */
 static inline bool keepon_skb_is_tai(const struct sk_buff *skb)
 {
@@ -149,8 +148,8 @@ static inline bool keepon_skb_is_tai(const struct sk_buff *skb)
 /**
  * keepon_skb_txtime() - whether skb->tstamp is a delivery time in CLOCK_TAI
  *
- * 6.1 cannot tell TAI from a time of reception; there the socket must have asked for SO_TXTIME with
- * that clock.
+ * 6.1 cannot distinguish TAI from a time of reception; there the socket must have set SO_TXTIME
+ * with that clock.
  */
 static inline bool keepon_skb_txtime(const struct sk_buff *skb)
 {
@@ -166,9 +165,9 @@ static inline bool keepon_skb_txtime(const struct sk_buff *skb)
 #endif
 }
 
-/* ---- taprio offload: 6.1 sets and ends, without a sentence; 6.12 asks for counters, too ---- */
+/* ---- taprio offload: 6.1 sets and ends, without extack; 6.12 also asks for counters ---- */
 
-/* enum keepon_taprio_ask - what a request is about */
+/* enum keepon_taprio_ask - kind of a request */
 enum keepon_taprio_ask {
 	KEEPON_TAPRIO_SET,
 	KEEPON_TAPRIO_END,
@@ -191,20 +190,20 @@ keepon_taprio_asks(const struct tc_taprio_qopt_offload *offload)
 	}
 }
 
-/* Of KEEPON_TAPRIO_SET only; NULL: the stack has no room for a sentence. */
+/* KEEPON_TAPRIO_SET only; NULL: this kernel passes no extack. */
 static inline struct netlink_ext_ack *
 keepon_taprio_extack(const struct tc_taprio_qopt_offload *offload)
 {
 	return offload->extack;
 }
 
-/** keepon_taprio_preemptible() - bit per traffic class that others may interrupt */
+/** keepon_taprio_preemptible() - bit per preemptible traffic class */
 static inline unsigned long keepon_taprio_preemptible(const struct tc_taprio_qopt_offload *offload)
 {
 	return offload->mqprio.preemptible_tcs;
 }
 
-/** keepon_taprio_queue() - of KEEPON_TAPRIO_QUEUE_STATS */
+/** keepon_taprio_queue() - KEEPON_TAPRIO_QUEUE_STATS only */
 static inline int keepon_taprio_queue(const struct tc_taprio_qopt_offload *offload)
 {
 	return offload->queue_stats.queue;
@@ -251,7 +250,7 @@ static inline void keepon_taprio_tell(struct tc_taprio_qopt_offload *offload, u6
 
 #endif
 
-/* Gate masks are of queues: until 6.2 for every driver, since 6.3 for one that asks for it. */
+/* Gate masks are per queue: until 6.2 for every driver, since 6.3 for a driver that asks for it. */
 static inline void keepon_taprio_caps(struct tc_taprio_caps *caps)
 {
 	caps->supports_queue_max_sdu = true;
@@ -260,11 +259,11 @@ static inline void keepon_taprio_caps(struct tc_taprio_caps *caps)
 #endif
 }
 
-/* ---- mqprio offload: 6.1 has no sentence, and no frames that others may interrupt ---- */
+/* ---- mqprio offload: 6.1 has neither extack nor preemptible classes ---- */
 
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 4, 0)
 
-/* NULL: the stack has no room for a sentence. */
+/* NULL: this kernel passes no extack. */
 static inline struct netlink_ext_ack *
 keepon_mqprio_extack(const struct tc_mqprio_qopt_offload *offload)
 {
@@ -291,7 +290,7 @@ static inline unsigned long keepon_mqprio_preemptible(const struct tc_mqprio_qop
 
 #endif
 
-/* ---- segments of what is too long for a frame ---- */
+/* ---- GSO segments ---- */
 
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
 #include <net/gso.h>
@@ -305,7 +304,7 @@ static inline unsigned long keepon_mqprio_preemptible(const struct tc_mqprio_qop
 #define KEEPON_PCI_IRQ_INTX PCI_IRQ_LEGACY
 #endif
 
-/* ---- the end of a platform device: it could fail until 6.10, and nobody asked ---- */
+/* ---- remove of a platform device: returned an error until 6.10, which the kernel ignored ---- */
 
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
 #define keepon_removed void
@@ -315,7 +314,7 @@ static inline unsigned long keepon_mqprio_preemptible(const struct tc_mqprio_qop
 #define KEEPON_REMOVED 0
 #endif
 
-/* ---- where values that are not aligned are read and written ---- */
+/* ---- unaligned access ---- */
 
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
 #include <linux/unaligned.h>
@@ -323,7 +322,7 @@ static inline unsigned long keepon_mqprio_preemptible(const struct tc_mqprio_qop
 #include <asm/unaligned.h>
 #endif
 
-/* ---- headers that other ones were split into ---- */
+/* ---- headers split off from others ---- */
 
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
 #include <linux/hex.h> /* bin2hex() and mac_pton() */
@@ -332,7 +331,10 @@ static inline unsigned long keepon_mqprio_preemptible(const struct tc_mqprio_qop
 #include <net/netdev_lock.h> /* netdev_lockdep_set_classes() */
 #endif
 
-/* ---- timers: two steps until 6.12, one since 6.13, the only way since 6.15 ---- */
+/*
+ * ---- timers: init and function set separately until 6.12, together since 6.13, only so since 6.15
+ * ----
+ */
 
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
 #define keepon_hrtimer_setup hrtimer_setup

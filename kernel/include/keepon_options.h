@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Options of a link that are the driver's own, a row for each, as keepon/config_fields.h has those
- * of the pacer: X(member, type, option, ATTRIBUTE, unit, min, max, default, sentence)
+ * Options of a link that belong to the driver, a row for each, like those of the pacer in
+ * keepon/config_fields.h: X(member, type, option, ATTRIBUTE, unit, min, max, default, sentence)
  * @member: of struct keepon_plan
  */
 #ifndef KEEPON_OPTIONS_H
@@ -35,7 +35,7 @@
 	X(force, u8, force, FORCE, "off|on", 0, 1, \
 	  0, "backend generic on a device that does not pace, too")
 
-/* The most that one call does, shown while the wire runs: X(member, type, name, ATTRIBUTE) */
+/* Limits of one call, reported while the wire runs: X(member, type, name, ATTRIBUTE) */
 #define KEEPON_LIMITS(X) \
 	X(limits.frames, u32, limit_frames, LIMIT_FRAMES) \
 	X(limits.trims, u32, limit_trims, LIMIT_TRIMS) \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The version of Keepon; this is its only place. CMakeLists.txt and pyproject.toml read this line, and what they make
- * (the wheel, keepon --version, the tools, the Debian packages) carries it.
+ * The version of Keepon, in its only place. CMakeLists.txt and pyproject.toml read this line; the
+ * wheel, keepon --version, the tools and the Debian packages carry the version.
  */
 #ifndef KEEPON_VERSION_H
 #define KEEPON_VERSION_H

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The netlink attributes of a link: one row says what one is called, how wide it is and where in the
- * plan it belongs. Policy, size, reading and writing of messages follow from the rows. Those that
- * users set come from keepon/config_fields.h, checked by the core, and from keepon_options.h.
+ * The netlink attributes of a link: a row has the name, the width and the place in the plan of
+ * each. Policy, size, reading and writing of messages follow from the rows. Attributes that users
+ * set come from keepon/config_fields.h, checked by the core, and from keepon_options.h.
  */
 #include <linux/rtnetlink.h>
 #include <linux/slab.h>
@@ -12,15 +12,15 @@
 
 /*
  * struct keepon_attribute - one row
- * @name: as users and sentences call it
+ * @name: for users and messages
  * @type: NLA_*
- * @read_only: follows from the lower device, or from the rest
- * @running: told while the wire runs only
- * @offset, @bytes: of its member of struct keepon_plan; no @bytes: it has none
+ * @read_only: follows from the lower device, or from the other attributes
+ * @running: reported only while the wire runs
+ * @offset, @bytes: of its member of struct keepon_plan; 0 bytes: no member
  * @max: greatest number; 0: the core checks it
  * @unit, @sentence: as in the rows of keepon_options.h
- * @take: of what is no number: read it
- * @put: of what is no number: write @put_bytes
+ * @take: reads an attribute that is not a number
+ * @put: writes @put_bytes of an attribute that is not a number
  */
 struct keepon_attribute {
 	const char *name;
@@ -40,10 +40,10 @@ struct keepon_attribute {
 
 enum { BYTES_bool = 1, BYTES_u8 = 1, BYTES_u32 = 4, BYTES_u64 = 8 };
 enum { NLA_bool = NLA_U8, NLA_u8 = NLA_U8, NLA_u32 = NLA_U32, NLA_u64 = NLA_U64 };
-/* A bool is checked here: the core cannot see another number in it. */
+/* A bool is checked here: the core cannot see any other number in it. */
 enum { CHECKED_bool = 1, CHECKED_u8 = 0, CHECKED_u32 = 0, CHECKED_u64 = 0 };
 
-/* A number of this width, which is that of its member: the width is what user space relies on. */
+/* A number as wide as its member: user space relies on the width. */
 #define MEMBER(width, member)                                                \
 	.type = NLA_##width, .offset = offsetof(struct keepon_plan, member), \
 	.bytes = BYTES_##width +                                             \
@@ -140,7 +140,7 @@ int keepon_setup_copy(struct keepon_setup *to, const struct keepon_setup *from)
 	return to->allowed ? 0 : -ENOMEM;
 }
 
-/* A new table comes with its own length, unless the same message says more. */
+/* A new table brings its own length, unless the message has a partition length, too. */
 static void set_masks(struct keepon_setup *setup, struct nlattr *data[], u16 *masks, u32 count,
 		      u64 id)
 {

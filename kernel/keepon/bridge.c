@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * From one gate list to the next. Lists begin at any time, slots where they are: in the slot in
- * which one ends and the next begins a class may send only if the gates of both are open, each as
- * long as it counts. A table between the two says so:
+ * The transition from one gate list to the next. Lists may begin at any time, slots only on the
+ * grid: in the slot in which one list ends and the next begins, a class may send only if the gates
+ * of both are open while their list counts. A table between the two lists expresses that:
  *
  *	slots	   |      |      |      |      |
  *	gates	   old ......) held ........(next
  *	table	   old    | both | held | both | next
  *
- * The slots in the middle are there only where the last entry of a list is held, by
- * cycle-time-extension, until the next one begins.
+ * The slots in the middle exist only where cycle-time-extension holds the last entry of a list
+ * until the next list begins.
  */
 #include <linux/log2.h>
 #include <linux/math64.h>
@@ -19,7 +19,7 @@
 #include "keepon/align.h"
 #include "keepon/wire.h"
 
-/* Until a table is replaced at most; slots of a table for one slot, about. */
+/* Longest time until a table is replaced; approximate slots of a table for one slot. */
 enum { SPARE_NS = 20000000, ROUND_SLOTS = 256 };
 
 static u64 plan_slot_ps(const struct keepon *keepon)
@@ -42,7 +42,6 @@ u64 keepon_slot_from(const struct keepon *keepon, s64 ns)
 	return kpn_grid_floor(&grid, ns - 1, 999) + 1;
 }
 
-/* The slot in which an instant lies. */
 static u64 slot_at(const struct keepon *keepon, s64 ns)
 {
 	struct kpn_grid grid;
@@ -60,9 +59,9 @@ static s64 slot_start_ns(const struct keepon *keepon, u64 slot)
 }
 
 /*
- * The last cycle of a list is over: by its extension before the next list begins, or with it. Only
- * a cycle that is not over by @ready_ns can be extended (IEEE 802.1Q-2018, Q.5): behind one that is,
- * another has begun, and the next list cuts that off.
+ * When the last cycle of a list is over: when the next list begins, or earlier by its extension.
+ * Only a cycle that does not end before @ready_ns can be extended (IEEE 802.1Q-2018, Q.5):
+ * otherwise another cycle has begun, which the next list cuts off.
  */
 static s64 end_of(const struct keepon_gates *gates, s64 next_ns, s64 ready_ns)
 {
@@ -76,7 +75,7 @@ static s64 end_of(const struct keepon_gates *gates, s64 next_ns, s64 ready_ns)
 	return next_ns - rest_ns;
 }
 
-/* Gates that stay open for @ns from the beginning of a cycle on. */
+/* Gates that stay open for @ns from the start of a cycle. */
 static u16 open_at_first(const struct keepon_gates *gates, s64 ns)
 {
 	u16 open = U16_MAX;
@@ -89,7 +88,7 @@ static u16 open_at_first(const struct keepon_gates *gates, s64 ns)
 	return open;
 }
 
-/* What held before: a list, or the link's own class table. */
+/* Mask before the transition: of a list, or of the link's own class table. */
 static u16 old_mask(const struct keepon *keepon, u64 slot)
 {
 	const struct keepon_gates *now = keepon->taprio.now;
@@ -100,7 +99,7 @@ static u16 old_mask(const struct keepon *keepon, u64 slot)
 	return now ? now->masks[index] : config->allowed[index];
 }
 
-/* The slot @slot, in which anything ends or begins. */
+/* Mask of slot @slot, in which a list ends or begins. */
 static u16 mask_between(const struct keepon *keepon, const struct keepon_gates *next,
 			const struct keepon_bridge *bridge, u64 slot)
 {
@@ -119,10 +118,10 @@ static u16 mask_between(const struct keepon *keepon, const struct keepon_gates *
 }
 
 /*
- * Slots of the table. One that is used beyond its first round gives the beginning of the next list
- * wrong slots, so there is time to replace it. Where only one slot is between the lists it does not
- * matter how long it is used: a round is some of the next list's, and that slot is never open to
- * more classes than the next list has there.
+ * Slots of the table. If the table were used beyond its first round, the start of the next list
+ * would get wrong slots, so the table is long enough to be replaced in time. With only one slot
+ * between the lists any duration is right: a round repeats the next list's cycle, and that slot is
+ * never open to more classes than in the next list.
  */
 static u32 slots_needed(const struct keepon *keepon, const struct keepon_gates *next, u64 between)
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The card below stays the machine's: addresses, routes, rules and sockets are on it, and what it
- * sends leaves in the link's slots. While its ring is claimed, its driver hands over what its own
- * transmit function is given (keepon_card_transmit()): best effort of the class that priority 0
- * leads to. A hook at the card's egress takes what must not wait behind that: frames with a txtime,
- * and by an option those with a priority; of a driver that lends no ring, every frame. What it
- * takes is as if sent on the link.
+ * The card below remains the machine's device: addresses, routes, rules and sockets are on it, and
+ * its frames leave in the link's slots. While its ring is claimed, its driver hands over the frames
+ * of its own transmit function (keepon_card_transmit()): best effort of the class that priority 0
+ * maps to. A hook at the card's egress takes the frames that must not wait behind those: frames
+ * with a txtime, and by an option frames with a priority; for a driver that lends no ring, every
+ * frame. Frames taken by the hook count as sent on the link.
  */
 #include <linux/netfilter.h>
 #include <linux/rtnetlink.h>
@@ -42,7 +42,7 @@ void keepon_card_stop(struct keepon *keepon)
 	for (i = 0; i < keepon->lower->num_tx_queues; i++) {
 		struct netdev_queue *queue = netdev_get_tx_queue(keepon->lower, i);
 
-		/* waking skips a queue that only its byte queue limit has stopped */
+		/* netif_tx_wake_queue() skips a queue that only its byte queue limit has stopped */
 		netif_tx_stop_queue(queue);
 		netdev_tx_reset_queue(queue);
 	}
@@ -64,12 +64,15 @@ static unsigned int on_egress(void *priv, struct sk_buff *skb, const struct nf_h
 	if (!keepon_skb_txtime(skb)) {
 		if (!all && !(priorities && skb->priority))
 			return NF_ACCEPT;
-		/* pacing is the card's queueing discipline's; here another clock would be refused */
+		/*
+		 * pacing is the task of the card's qdisc; here a time of another clock would be
+		 * refused
+		 */
 		skb->tstamp = 0;
 		if (!priorities)
 			skb->priority = 0;
 	}
-	/* the stack stamps it here, and would again */
+	/* the stack has made this stamp, and would make it again */
 	skb_shinfo(skb)->tx_flags &= ~SKBTX_SCHED_TSTAMP;
 	skb->dev = keepon->dev;
 	dev_queue_xmit(skb);
@@ -105,7 +108,7 @@ void keepon_card_unhook(struct keepon *keepon)
 	if (!keepon->hook)
 		return;
 	nf_unregister_net_hook(dev_net(keepon->lower), keepon->hook);
-	/* some CPU may be in it */
+	/* a CPU may still be in the hook */
 	synchronize_net();
 	kfree(keepon->hook);
 	keepon->hook = NULL;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The PTP hardware clock of a device. While the wire runs it is what the core counts; without a
- * wire it goes on by the CPU counter, with the rate it had, so `ip link set down` and `up` do not
- * lose the time. What that costs is the difference of the two crystals times the pause.
+ * The PTP hardware clock of a device. While the wire runs the core counts it; without a wire it
+ * goes on by the CPU counter at the rate it had, so `ip link set down` and `up` do not lose the
+ * time. The error is the rate difference of the two crystals times the pause.
  */
 #include <linux/ktime.h>
 
@@ -10,7 +10,7 @@
 
 /*
  * The down clock's "wire" is the CPU counter since the anchor, and the anchor is where the wire
- * begins. A link may be down for longer than positions last, with nobody asking for the time.
+ * begins. A link may be down, without any reading of the clock, for longer than positions last.
  */
 enum { DOWN_SPAN_BITS = 50 };
 
@@ -23,8 +23,8 @@ static void down_reanchor(struct keepon *keepon)
 }
 
 /*
- * Starts in PTP's timescale; nobody has set it yet. An interrupt between the two readings would
- * start it late by as long.
+ * The clock starts in PTP's timescale, as nothing has set it yet. An interrupt between the two
+ * readings would delay the start by its duration.
  */
 void keepon_clock_init(struct keepon *keepon)
 {

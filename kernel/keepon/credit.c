@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Credit of queues: qdisc cbs with `offload 1`, and the rates of mqprio with `shaper bw_rlimit`. The
- * core does the shaping; here is what is asked for and whether it can be had. A rate counts the
- * slots a frame takes, preamble and gap included.
+ * Credit of queues: qdisc cbs with `offload 1`, and the rates of mqprio with `shaper bw_rlimit`.
+ * The core does the shaping; this room takes the requests and checks that they are possible. A rate
+ * counts the slots a frame takes, preamble and gap included.
  */
 #include <linux/math64.h>
 #include <linux/rtnetlink.h>
@@ -12,7 +12,7 @@
 
 enum { KBPS = 1000, BITS = 8 };
 
-/* The class table that is in force, or will be. */
+/* The class table in force, or the one to come. */
 static const u16 *masks_of(const struct keepon *keepon, u32 *slots)
 {
 	const struct keepon_gates *gates = keepon->taprio.next ?: keepon->taprio.now;
@@ -21,7 +21,7 @@ static const u16 *masks_of(const struct keepon *keepon, u32 *slots)
 	return gates ? gates->masks : keepon->plan.config.allowed;
 }
 
-/* Slots a queue waits for the next of its own at most; 0: it has none. */
+/* Longest distance in slots between slots of a queue; 0: it has none. */
 static u32 gap_slots(const struct keepon *keepon, u32 queue)
 {
 	u32 slots;
@@ -49,7 +49,7 @@ static void apply_locked(struct keepon *keepon, u32 queue)
 
 	if (!keepon->engine)
 		return;
-	/* of a rate nobody has said how much may be saved up: no more than it takes to reach it */
+	/* a rate comes without a hicredit: save up no more than the rate needs */
 	if (credit->is_rate)
 		high_bytes = high_bytes_for(keepon, queue, credit->idle_slope_bps);
 	kpn_pacer_set_credit(keepon->engine->pacer, queue, min(credit->idle_slope_bps, rate_bps),
@@ -168,7 +168,7 @@ static int check_credits(const struct keepon *keepon, const struct tc_cbs_qopt_o
 	return 0;
 }
 
-/* What mqprio has promised a traffic class whose only queue this is. */
+/* Check the min_rate of mqprio for a traffic class whose only queue this is. */
 static int check_promise(const struct keepon *keepon, const struct tc_cbs_qopt_offload *cbs,
 			 struct netlink_ext_ack *extack)
 {
@@ -220,7 +220,7 @@ int keepon_credit_cbs(struct keepon *keepon, const struct tc_cbs_qopt_offload *c
 		credit.idle_slope_bps = (u64)cbs->idleslope * KBPS;
 		credit.high_bytes = cbs->hicredit;
 	} else if (keepon->credit[cbs->queue].is_rate) {
-		return 0; /* of a cbs that was refused */
+		return 0; /* the end of a cbs that was refused */
 	}
 	set(keepon, cbs->queue, &credit);
 	return 0;
@@ -228,7 +228,7 @@ int keepon_credit_cbs(struct keepon *keepon, const struct tc_cbs_qopt_offload *c
 
 /* ---- mqprio ---- */
 
-/* What the slots that are open to these queues alone come to. */
+/* Rate of the slots that are open to these queues alone. */
 static u64 own_rate_bps(const struct kpn_config *config, u16 queues)
 {
 	u32 own = 0;
@@ -277,7 +277,7 @@ static int check_min_rate(const struct kpn_config *config, u16 queues, u64 rate,
 			  struct netlink_ext_ack *extack)
 {
 	u64 own_rate = div_u64(own_rate_bps(config, queues), BITS);
-	u32 queue = (u32)__ffs(queues); /* its type is not the same everywhere */
+	u32 queue = (u32)__ffs(queues); /* its type differs between architectures */
 
 	if (rate <= own_rate)
 		return 0;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Faults on request: /sys/kernel/debug/keepon/DEVICE/stall_ns and rx_stall_ns. Written, it makes
- * the next poll, of the receive ring, come so much later than it should, once: what a CPU does that
- * was busy elsewhere.
+ * Fault injection: /sys/kernel/debug/keepon/DEVICE/stall_ns and rx_stall_ns. A written value delays
+ * the next poll, or the next poll of the receive ring, once, as a CPU does that is busy elsewhere.
  */
 #include <linux/debugfs.h>
 

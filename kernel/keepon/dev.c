@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The upper network device: what it is born with, what it loses, and settings it hands down to the
- * lower device.
+ * The upper network device: set-up, tear-down, and settings it hands down to the lower device.
  */
 #include <linux/rtnetlink.h>
 
@@ -30,7 +29,7 @@ static void keepon_dev_uninit(struct net_device *dev)
 
 	keepon_debug_remove(keepon);
 	keepon_phc_unregister(keepon);
-	/* Neither the NIC below nor whoever sets the clock can ask for work any more. */
+	/* Neither the NIC below nor a program that sets the clock can queue work any more. */
 	cancel_delayed_work_sync(&keepon->restart);
 	cancel_delayed_work_sync(&keepon->taprio.settle);
 	netif_napi_del(&keepon->napi);
@@ -42,7 +41,7 @@ static void keepon_dev_uninit(struct net_device *dev)
 	netdev_put(keepon->lower, &keepon->lower_tracker);
 }
 
-/* Without a link below there is nothing to start yet; keepon_lower_event() does it later. */
+/* Without a carrier below nothing starts yet; keepon_lower_event() starts it later. */
 static int keepon_dev_open(struct net_device *dev)
 {
 	struct keepon *keepon = netdev_priv(dev);
@@ -101,8 +100,8 @@ static void keepon_change_rx_flags(struct net_device *dev, int change)
 }
 
 /*
- * Both are one station: the lower device gets the address, its notification brings it up here. So
- * who asks must own that, too.
+ * Both devices are one station: the lower device gets the address, and its notification sets the
+ * address here. So the caller needs the rights for the lower device, too.
  */
 static int keepon_set_mac_address(struct net_device *dev, void *address)
 {
@@ -147,13 +146,13 @@ void keepon_dev_setup(struct net_device *dev)
 	dev->netdev_ops = &keepon_netdev_ops;
 	dev->ethtool_ops = &keepon_ethtool_ops;
 	dev->needs_free_netdev = true;
-	/* rtnl checks an MTU against it before there is a plan, which may allow less */
+	/* rtnl checks an MTU against this before there is a plan, which may allow less */
 	dev->max_mtu = KPN_FRAME_BYTES_MAX - ETH_HLEN - KPN_FCS_BYTES;
-	/* Frames are kept until they have left, so a shared one must be copied first. */
+	/* Frames are kept until they have left, so the stack must copy a shared one first. */
 	dev->priv_flags &= ~IFF_TX_SKB_SHARING;
 
 	keepon->dev = dev;
 	raw_spin_lock_init(&keepon->lock);
-	INIT_DELAYED_WORK(&keepon->restart, keepon_engine_restart);
+	INIT_DELAYED_WORK(&keepon->restart, keepon_engine_restart_work);
 	keepon_taprio_init(keepon);
 }

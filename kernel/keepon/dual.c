@@ -2,9 +2,9 @@
 /*
  * `clock dual`: the receive ring as a second clock (KeepON paper section 4.2). The peer keeps its
  * wire saturated, too; the lower driver lends its receive ring with the FCS filter off, so that
- * every frame is counted, placeholders included. Here they are taken out of the ring; a frame that
- * reaches the stack is stamped by its place among all that arrived. The driver still delivers it,
- * once.
+ * every frame is counted, placeholders included. This room takes the frames out of the ring; a
+ * frame that reaches the stack is stamped by its place among all that arrived. The driver still
+ * delivers it, once.
  */
 #include <linux/slab.h>
 
@@ -16,16 +16,16 @@
 /**
  * struct keepon_dual - one run of the second clock; keepon.lock
  * @native: the claimed ring
- * @rx: where the peer's wire is
+ * @rx: position of the peer's wire
  * @merge: both rings
  * @counters: of this run, but for those of @rx and @merge
  * @place: of the next frame to be taken
- * @index: of the ring, as read last
- * @missed: what the driver said last
- * @poll_ns: the next poll comes so much later,
+ * @index: of the ring, as of the last reading
+ * @missed: count of the driver, as of the last reading
+ * @poll_ns: time to the next poll,
  * @dither_ns: less up to this
  * @random: state of the dither
- * @runs: where frames of the recent past were
+ * @runs: positions of the latest frames
  */
 struct keepon_dual {
 	struct keepon_native_rx native;
@@ -54,7 +54,7 @@ void keepon_dual_config(const struct keepon_plan *plan, struct kpn_rx_config *co
 
 	*config = (struct kpn_rx_config){
 		.rate_bps = tx->rate_bps,
-		/* The stated bound is on one NIC against the CPU; the peer's NIC is another one. */
+		/* The stated bound is for one NIC against the CPU; the peer's NIC adds another. */
 		.drift_ppb_max = min_t(u64, 2ull * tx->drift_ppb_max, 1000000),
 		.wander_ppb_per_s_max = min_t(u64, 2ull * tx->wander_ppb_per_s_max, 1000000),
 		.poll_ns = keepon_dual_poll_ns(tx),
@@ -131,7 +131,7 @@ static u64 cpu_ns(const struct keepon_engine *engine)
 	return engine->native.ops->cpu_ns(engine->native.nic);
 }
 
-/* Frames of one length: the next positions are known, and remembered. */
+/* Frames of one length: remember their positions, which follow from the first. */
 static void take(struct keepon_dual *dual, u32 frames, u32 frame_bytes)
 {
 	kpn_runs_take(&dual->runs, dual->place, frames, frame_bytes,
@@ -142,7 +142,7 @@ static void take(struct keepon_dual *dual, u32 frames, u32 frame_bytes)
 		kpn_rx_take(&dual->rx, frame_bytes);
 }
 
-/* One reading of the index. A ring that is gone shows nothing any more. */
+/* One reading of the index. A ring that is gone shows no more frames. */
 static void read_index_locked(struct keepon_engine *engine)
 {
 	const u32 modulus = engine->keepon->plan.rx_caps.index_modulus;
@@ -160,8 +160,8 @@ static void read_index_locked(struct keepon_engine *engine)
 }
 
 /*
- * One beat: what is left of the last reading, or else what a new one shows, as far as the budget
- * goes. Frames are missed while the ring is full, so behind those it showed.
+ * One beat: take the frames left of the last reading, or else of a new one, within the budget.
+ * Frames are missed while the ring is full, so behind those it showed.
  */
 static void observe_locked(struct keepon_engine *engine)
 {
@@ -193,7 +193,7 @@ static void observe_locked(struct keepon_engine *engine)
 		kpn_dual_correct(&dual->merge, cpu_ns(engine));
 }
 
-/* xorshift32 (Marsaglia, 2003): every phase of the peer's slots is to be seen. */
+/* xorshift32 (Marsaglia, 2003): readings should meet every phase of the peer's slots. */
 static u64 dithered_ns(struct keepon_dual *dual)
 {
 	dual->random ^= dual->random << 13;
@@ -202,7 +202,7 @@ static u64 dithered_ns(struct keepon_dual *dual)
 	return dual->poll_ns - mul_u64_u32_shr(dual->dither_ns, dual->random, 32);
 }
 
-u64 keepon_dual_beat_locked(struct keepon_engine *engine, bool *news)
+u64 keepon_dual_poll_locked(struct keepon_engine *engine, bool *completed)
 {
 	observe_locked(engine);
 	return dithered_ns(engine->dual);
@@ -243,7 +243,7 @@ ktime_t keepon_dual_stamp_locked(struct keepon_engine *engine, u64 place, u32 fr
 	return keepon_stamp(stamp.time);
 }
 
-/* ---- the merged clock, in place of the pacer's ---- */
+/* ---- the merged clock, used in place of the pacer's ---- */
 
 struct kpn_time keepon_dual_gettime(const struct keepon_dual *dual, u64 at_ns)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * One run of the wire, from claiming the lower device's ring to giving it back. The ring is claimed
- * only while the wire runs: with the upper device down, or without a link, the lower one is an
+ * only while the wire runs: with the upper device down, or without a carrier, the lower one is an
  * ordinary NIC and its driver may be unloaded.
  */
 #include <linux/rtnetlink.h>
@@ -12,8 +12,8 @@
 enum { START_TRIES = 8 };
 
 /*
- * Large and asked for by configuration: it is accounted to who asks, may fail, and must not make
- * room by force.
+ * Large allocations whose size a user configures: charged to the user, may fail, and must not
+ * invoke the OOM killer.
  */
 #define KEEPON_GFP (GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 
@@ -30,7 +30,7 @@ static void free_engine(struct keepon_engine *engine)
 
 /*
  * As many frames of each class as its pre-buffer holds: the queue stops before the core has to
- * refuse one. Other links' polling threads run between classes: clearing all at once takes ms.
+ * refuse one. Other links' polling threads may run between classes: clearing all at once takes ms.
  */
 static int make_pool(struct keepon_engine *engine, const struct kpn_config *config)
 {
@@ -105,7 +105,7 @@ static int claim(struct keepon_engine *engine, struct netlink_ext_ack *extack)
 {
 	struct keepon *keepon = engine->keepon;
 	const struct kpn_config *config = &keepon->plan.config;
-	/* Paper mode does not trim, and whatever trim was asked for means nothing there. */
+	/* Paper mode does not trim, and ignores any trim. */
 	u32 trim_bytes = config->mode == KPN_MODE_PHASE_LOCKED ? config->trim_up_bytes : 0;
 	/* between two fragments there is neither preamble nor gap */
 	u32 fragment_bytes = keepon->plan.caps.fragments_max > 1 ? KPN_WIRE_OVERHEAD_BYTES : 0;
@@ -144,8 +144,8 @@ static int claim(struct keepon_engine *engine, struct netlink_ext_ack *extack)
 }
 
 /*
- * Making the pacer takes long, so it is done without the lock; the clock it was made for may be set
- * meanwhile.
+ * Making the pacer takes long, so it is done without the lock; the clock that gave its start time
+ * may be set meanwhile.
  */
 static int make_pacer(struct keepon_engine *engine, u64 *since_ns, u64 *version)
 {
@@ -166,8 +166,8 @@ static int make_pacer(struct keepon_engine *engine, u64 *since_ns, u64 *version)
 }
 
 /*
- * The rate the clock had while the wire was down, as far as the trims of this plan can follow it.
- * Return: false if they cannot.
+ * Give the pacer the rate of the clock while the wire was down, as far as the trims of this plan
+ * can follow. Return: false if they cannot.
  */
 static bool take_rate(struct keepon_engine *engine, s64 scaled_ppm)
 {
@@ -178,8 +178,8 @@ static bool take_rate(struct keepon_engine *engine, s64 scaled_ppm)
 }
 
 /*
- * The wire starts; until the first poll it lives on what is posted here. A pacer begins with the
- * time of day; whoever sets that all the time does not hold up everybody else under RTNL.
+ * Start the wire; until the first poll it lives on the slots posted here. A pacer begins with the
+ * time of day; a program that sets the clock all the time must not hold up other users of RTNL.
  */
 static int start_wire(struct keepon_engine *engine)
 {
@@ -272,7 +272,7 @@ static void add_stats(struct kpn_stats *total, const struct kpn_stats *run)
 		total->verdicts[i] += run->verdicts[i];
 }
 
-/* End what the stopped pacer still has, so many frames at a time. Nobody else sees it any more. */
+/* End the frames of the stopped pacer, a limited number at a time. No other context sees them. */
 static void drain(struct keepon_engine *engine)
 {
 	bool more = true;
@@ -286,7 +286,7 @@ static void drain(struct keepon_engine *engine)
 	}
 }
 
-/* The counters of a run that has ended are those of the device; meanwhile pending frames ended. */
+/* The counters of an ended run are in the device's; add the frames that ended since. */
 static void add_ends(struct keepon *keepon, const struct kpn_stats *before,
 		     const struct kpn_stats *after)
 {
@@ -314,8 +314,8 @@ void keepon_engine_stop(struct keepon *keepon)
 	keepon_poll_end(engine);
 	napi_disable(&keepon->napi);
 	/*
-	 * A poll that saw the carrier just before it went may have woken queues since. All are
-	 * stopped, or the next start would find nothing to wake in those that byte limits hold.
+	 * A poll that saw the carrier just before it went may have woken queues since. Stop all of
+	 * them, or the next start finds nothing to wake in queues that byte limits hold.
 	 */
 	netif_tx_stop_all_queues(keepon->dev);
 
@@ -328,7 +328,7 @@ void keepon_engine_stop(struct keepon *keepon)
 	keepon_dual_add_counters(&keepon->dual_total, engine);
 	keepon->engine = NULL;
 	raw_spin_unlock_irqrestore(&keepon->lock, flags);
-	/* What was lost is this ring: the next one is not to be stopped for it. */
+	/* The loss concerned this ring: it must not stop the next one. */
 	WRITE_ONCE(keepon->lost, false);
 
 	local_bh_disable();
@@ -345,14 +345,14 @@ void keepon_engine_stop(struct keepon *keepon)
 	keepon_taprio_stopped(keepon);
 }
 
-/* Whether there is a wire to run on. */
+/* Whether devices and carrier allow a wire to run. */
 static bool wanted(const struct keepon *keepon)
 {
 	return netif_running(keepon->dev) && netif_running(keepon->lower) &&
 	       netif_carrier_ok(keepon->lower);
 }
 
-/* Rate and limits are those of now: work the setup out again if they changed. */
+/* Rate and limits may have changed: make the plan anew from the setup. */
 static int renew_plan(struct keepon *keepon, struct netlink_ext_ack *extack)
 {
 	struct keepon_plan plan;
@@ -386,7 +386,7 @@ int keepon_engine_begin(struct keepon *keepon, struct netlink_ext_ack *extack)
 	return error;
 }
 
-/* Whether the wire runs by limits and a rate that are not those of the lower device any more. */
+/* Whether limits or rate of the lower device differ from those the wire runs with. */
 static bool outdated(struct keepon *keepon)
 {
 	struct keepon_native_rx_caps rx_caps;
@@ -421,10 +421,10 @@ void keepon_engine_follow(struct keepon *keepon)
 	begin_or_say_why(keepon);
 }
 
-/* A card may come back by itself, or be paused for ever; once a second is often enough to see. */
+/* A card may come back by itself, or stay paused for ever; a look every second is enough. */
 #define RESTART_DELAY HZ
 
-void keepon_engine_anew(struct keepon *keepon)
+void keepon_engine_restart(struct keepon *keepon)
 {
 	if (!keepon->engine)
 		return;
@@ -433,11 +433,11 @@ void keepon_engine_anew(struct keepon *keepon)
 		schedule_delayed_work(&keepon->restart, RESTART_DELAY);
 }
 
-void keepon_engine_restart(struct work_struct *work)
+void keepon_engine_restart_work(struct work_struct *work)
 {
 	struct keepon *keepon = container_of(to_delayed_work(work), struct keepon, restart);
 
-	/* Whoever deletes the device waits for this work and holds RTNL. */
+	/* A deletion of the device waits for this work while it holds RTNL. */
 	if (!rtnl_trylock()) {
 		schedule_delayed_work(&keepon->restart, 1);
 		return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What ethtool shows: every counter of the core over all runs, the state of the clock, and the link
+ * Output of ethtool: every counter of the core over all runs, the state of the clock, and the link
  * below.
  */
 #include <linux/ethtool.h>
@@ -9,8 +9,8 @@
 #include "keepon.h"
 
 /*
- * State of the present run; zero without one. X(name, expression), with engine, state and bounds at
- * hand.
+ * State of the present run; zero without one. X(name, expression); engine, state and bounds are in
+ * scope.
  */
 #define STATES(X)                                            \
 	X(pending, state.pending)                            \
@@ -67,7 +67,7 @@ static void get_strings(struct net_device *dev, u32 set, u8 *data)
 #undef SAY
 }
 
-/* Slots of the longest frame; 1 where none is longer than a slot. */
+/* Slots of the longest frame; 1 if no frame is longer than a slot. */
 static u32 frame_slots_max(const struct keepon_engine *engine)
 {
 	return kpn_pacer_frame_slots(engine->pacer, engine->config.frame_bytes_max) ?: 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What happens to the device beneath a link (docs/kernel.md has the table). */
+/* Events of the device below a link (docs/kernel.md has the table). */
 #include <linux/rtnetlink.h>
 #include <net/rtnetlink.h>
 
@@ -30,12 +30,12 @@ int keepon_lower_event(struct notifier_block *block, unsigned long event, void *
 	case NETDEV_CHANGE:
 	case NETDEV_CHANGEMTU: keepon_engine_follow(keepon); break;
 	case NETDEV_CHANGEADDR:
-		/* Both are one station on the wire. */
+		/* Both devices are one station on the wire. */
 		eth_hw_addr_set(keepon->dev, lower->dev_addr);
 		call_netdevice_notifiers(NETDEV_CHANGEADDR, keepon->dev);
 		break;
 	case NETDEV_UNREGISTER:
-		/* Sent as well when it moves to another namespace: the two stay together. */
+		/* Also sent when the device moves to another namespace: the two stay together. */
 		if (lower->reg_state == NETREG_UNREGISTERING)
 			delete_upper(keepon);
 		else

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A gate list of taprio becomes class masks by slot. What does not fit the slots is refused in one
- * sentence that says what would.
+ * A gate list of taprio becomes class masks by slot. A list that does not fit the slots is refused
+ * in one sentence with the nearest values that fit.
  */
 #include <linux/math64.h>
 #include <linux/rtnetlink.h>
@@ -11,8 +11,8 @@
 #include "keepon/wire.h"
 
 /*
- * Looking for what would fit: so many cycles tried at most, and so many times an entry looked at.
- * Whoever is refused holds RTNL meanwhile.
+ * Limits of the search for values that fit: cycles tried, and visits of entries. The refused caller
+ * holds RTNL during the search.
  */
 enum { CYCLES_TRIED_MAX = 1 << 17, ENTRIES_TRIED_MAX = 1 << 23 };
 
@@ -87,7 +87,7 @@ static int check_request(const struct tc_taprio_qopt_offload *offload,
 	return 0;
 }
 
-/* Entries as long as the cycle lasts; the last one lasts until its end. */
+/* Take entries until the cycle is full; the last one lasts until its end. */
 static void take_entries(struct keepon_gates *gates, const struct tc_taprio_qopt_offload *offload)
 {
 	u32 left_ns = gates->cycle_ns;
@@ -155,7 +155,7 @@ s64 keepon_gates_start_ns(const struct keepon_gates *gates, s64 earliest_ns)
 
 /* ---- to class masks ---- */
 
-/* Return: bit per class whose gate opens, though never for a whole slot; negative errors. */
+/* Return: bit per class whose gate opens, but never for a whole slot; negative errors. */
 static int compile_into(const struct keepon_gates *gates, u64 slot_ps, u16 *masks, u32 *slots)
 {
 	const struct kpn_gcl gcl = {
@@ -177,12 +177,12 @@ static int compile_into(const struct keepon_gates *gates, u64 slot_ps, u16 *mask
 	return missing;
 }
 
-/* ---- what would fit ---- */
+/* ---- values that would fit ---- */
 
 /*
- * struct trial - other slots or another cycle for a list
- * @gates: the list; @cycle_ns, @slot_ps: what is tried
- * @base_ps: its base time within the cycle; @step_ps: as seen from the cycle slots begin at all
+ * struct trial - a list with other slots or another cycle
+ * @gates: the list; @cycle_ns, @slot_ps: the values tried
+ * @base_ps: its base time within the cycle; @step_ps: relative to the cycle, slots begin at all
  *	multiples of it, less @base_ps
  */
 struct trial {
@@ -194,9 +194,9 @@ struct trial {
 };
 
 /*
- * struct search - of many trials
- * @entries_left: so many times more an entry may be looked at
- * @queue: which had no slot last: most often it has none again, and the others need no look
+ * struct search - state of many trials
+ * @entries_left: visits of entries still allowed
+ * @queue: queue without a slot in the last trial: most often it has none in the next one either
  */
 struct search {
 	u32 entries_left;
@@ -224,7 +224,7 @@ static u32 lasts_ns(const struct trial *trial, u32 i, u32 at_ns)
 	return i + 1 == gates->given_count ? left_ns : min(ns, left_ns);
 }
 
-/* Whether a slot is ever within a window. */
+/* Whether any slot is ever within a window. */
 static bool holds_slot(const struct trial *trial, u64 start_ns, u64 length_ns)
 {
 	u64 rest_ps;
@@ -236,8 +236,8 @@ static bool holds_slot(const struct trial *trial, u64 start_ns, u64 length_ns)
 }
 
 /*
- * Whether a class whose gate opens at all has a slot; false, too, where the search has to end. Two
- * rounds: a window may go over the end.
+ * Whether a class whose gate opens at all has a slot; false, too, when the visits are used up. Two
+ * rounds, since a window may continue over the end.
  */
 static bool has_slot(const struct trial *trial, u32 queue, u32 *entries_left)
 {
@@ -285,7 +285,7 @@ static bool all_have_slots(const struct trial *trial, struct search *search)
 	return true;
 }
 
-/* The slot size nearest to the present one with which the list has all its windows, or 0. */
+/* The nearest slot size with which every window of the list holds a slot, or 0. */
 static u32 nearest_slot_bytes(const struct keepon_gates *gates, const struct keepon_plan *plan)
 {
 	u32 most = min_t(u32, plan->caps.frame_bytes_max, KPN_FRAME_BYTES_MAX);
@@ -311,7 +311,10 @@ static u32 nearest_slot_bytes(const struct keepon_gates *gates, const struct kee
 	return 0;
 }
 
-/* The cycle nearest to that of the list that comes round and has all windows, or 0. */
+/*
+ * The nearest cycle that repeats within KPN_PARTITION_SLOTS_MAX slots and whose windows all hold
+ * slots, or 0.
+ */
 static u32 nearest_cycle_ns(const struct keepon_gates *gates, u64 slot_ps)
 {
 	struct search search = { .entries_left = ENTRIES_TRIED_MAX };
@@ -371,7 +374,7 @@ u32 keepon_queue_of_rest(const struct net_device *dev)
 	return dev->num_tc ? dev->tc_to_txq[netdev_get_prio_tc_map(dev, 0)].offset : 0;
 }
 
-/* The traffic class of a queue as the stack has them, or the queue itself. */
+/* The stack's traffic class of a queue, or the queue itself. */
 static u32 traffic_class_of(const struct net_device *dev, u32 queue)
 {
 	int tc;
@@ -402,7 +405,7 @@ static int explain_window(const struct keepon_gates *gates, const struct keepon_
 	return -EINVAL;
 }
 
-/* Slots that the extension of the last cycle may take. */
+/* Check the slots that the extension of the last cycle may take. */
 static int check_extension(const struct keepon_gates *gates, u64 slot_ps,
 			   struct netlink_ext_ack *extack)
 {
@@ -445,7 +448,7 @@ static u16 *compile(const struct keepon_gates *gates, const struct keepon_plan *
 	return error ? ERR_PTR(error) : masks;
 }
 
-/* Return: as compile(), for a plan that takes them */
+/* Return: as compile(), if the plan is valid with the masks */
 static u16 *suited(const struct keepon_gates *gates, const struct keepon_plan *plan,
 		   const struct net_device *dev, u32 *slots, struct netlink_ext_ack *extack)
 {

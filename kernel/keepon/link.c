@@ -10,7 +10,7 @@
 #include "keepon.h"
 #include "keepon/wire.h"
 
-/* Without RTNL since 6.13: its sentences are constants. */
+/* Runs without RTNL since 6.13, so its sentences are constants. */
 static int keepon_validate(struct nlattr *tb[], struct nlattr *data[],
 			   struct netlink_ext_ack *extack)
 {
@@ -31,7 +31,7 @@ static int check_lower(struct net_device *lower, struct netlink_ext_ack *extack)
 	return 0;
 }
 
-/* A bridge and others take all that a card receives: beside one of them a link leaves it the card. */
+/* A bridge and the like take all frames of a card: on such a card a link must use receive card. */
 static int check_upper(const struct keepon *keepon, struct netlink_ext_ack *extack)
 {
 	struct net_device *lower = keepon->lower;
@@ -49,8 +49,8 @@ static int check_upper(const struct keepon *keepon, struct netlink_ext_ack *exta
 }
 
 /*
- * An upper device may be lent to a container, the device below with its wire may not be configured
- * from there.
+ * An upper device may be lent to a container, which may not configure the device below and its
+ * wire.
  */
 static int check_rights(const struct net_device *lower, struct netlink_ext_ack *extack)
 {
@@ -64,9 +64,9 @@ static int check_rights(const struct net_device *lower, struct netlink_ext_ack *
 }
 
 /*
- * A polling thread is the kernel's own, outside of all limits of whoever asks for it: for a
- * real-time priority, or a CPU that he may not use himself, he needs what he would need for it by
- * other means. What others have chosen stays.
+ * A polling thread belongs to the kernel and is outside all limits of the user who configures it:
+ * for a real-time priority, or a CPU that the user may not use, the user needs the capability that
+ * it takes by other means. Values set before by others stay.
  */
 static int check_polling(const struct keepon_plan *old, const struct keepon_plan *plan,
 			 struct netlink_ext_ack *extack)
@@ -93,7 +93,7 @@ static int check_polling(const struct keepon_plan *old, const struct keepon_plan
 	return -EPERM;
 }
 
-/* Whose the frames are that the card receives is decided when the link is made. */
+/* The device that gets the card's frames is chosen when the link is made. */
 static int check_receive(const struct keepon_plan *old, const struct keepon_plan *plan,
 			 struct netlink_ext_ack *extack)
 {
@@ -104,7 +104,7 @@ static int check_receive(const struct keepon_plan *old, const struct keepon_plan
 	return -EOPNOTSUPP;
 }
 
-/* What the user said of the device itself. */
+/* Take the user's address and MTU of the device itself. */
 static int choose_address_and_mtu(struct keepon *keepon, struct nlattr *tb[],
 				  struct netlink_ext_ack *extack)
 {
@@ -133,8 +133,8 @@ static int choose_address_and_mtu(struct keepon *keepon, struct nlattr *tb[],
 }
 
 /*
- * The kernel leaves IPv6 out of a device with too small an MTU, and IPv4 with all its addresses
- * where it is smaller still, and says nothing. A sentence beside success is shown as a warning.
+ * Without a message the kernel removes IPv6 from a device with too small an MTU, and IPv4 with all
+ * its addresses from one with a smaller MTU still. A sentence with success is shown as a warning.
  */
 static void warn_without_ip(const struct keepon *keepon, struct netlink_ext_ack *extack)
 {
@@ -181,7 +181,7 @@ static void warn_without_ip(const struct keepon *keepon, struct netlink_ext_ack 
 			keepon->dev->mtu, least, keepon->dev->name, lost, bytes);
 }
 
-/* Frees what newlink made; after an unregistration there is nothing left to free. */
+/* Frees the data of newlink; after an unregistration there is nothing left to free. */
 static void discard(struct keepon *keepon)
 {
 	keepon_setup_free(&keepon->setup);
@@ -215,7 +215,7 @@ unlink:
 	return error;
 }
 
-/* One that hears nothing has nothing to say either: no neighbours, no IPv6 of its own. */
+/* A device that receives nothing should not send by itself either: no neighbours, no own IPv6. */
 static void be_silent(struct net_device *dev)
 {
 	dev->flags |= IFF_NOARP;
@@ -329,7 +329,7 @@ void keepon_dellink(struct net_device *dev, struct list_head *head)
 {
 	struct keepon *keepon = netdev_priv(dev);
 
-	/* The wire first: frames on their way still refer to the lower device. */
+	/* The wire first: frames in flight still refer to the lower device. */
 	keepon_engine_stop(keepon);
 	keepon_card_unhook(keepon);
 	keepon_native_detach(keepon->lower);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The device beneath: which driver lends a ring, and with which limits. */
+/* The device below: which driver lends its ring, and with which limits. */
 #include <linux/ethtool.h>
 #include <linux/module.h>
 #include <linux/rtnetlink.h>
@@ -47,7 +47,7 @@ static void explain_missing(const struct net_device *lower, const char *name, bo
 			lower->name, name);
 }
 
-/* A wire that does not take its time is one only for whoever insists. */
+/* An unpaced wire is refused without force. */
 static int check_pace(const struct net_device *lower, const struct keepon_plan *plan,
 		      const struct keepon_native_caps *caps, const char *why,
 		      struct netlink_ext_ack *extack)

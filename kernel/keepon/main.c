@@ -35,7 +35,7 @@ unregister_notifier:
 	return error;
 }
 
-/* Links of the kind are deleted first, so nothing is left that events or tables could be about. */
+/* Links are deleted first, so that no event and no table can refer to one. */
 static void __exit keepon_exit(void)
 {
 	rtnl_link_unregister(&keepon_link_ops);

@@ -19,7 +19,7 @@ unsigned int keepon_dev_limits(struct keepon *keepon)
 		if (gates[i])
 			most = min(most, gates[i]->frame_max);
 	}
-	/* Nothing says yet which class mqprio will lead frames without a priority to. */
+	/* It is still unknown which class mqprio will map frames without a priority to. */
 	max = min(most, keepon->plan.frame_max) - ETH_HLEN - KPN_FCS_BYTES;
 	dev->max_mtu = most - ETH_HLEN - KPN_FCS_BYTES;
 	dev->min_mtu = min_t(unsigned int, KEEPON_MTU_MIN, max);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the driver of the lower device says of its ring (struct keepon_native_owner). */
+/* Callbacks from the driver of the lower device about its ring (struct keepon_native_owner). */
 #include "keepon.h"
 
 static void on_stop(void *owner)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tables that the pacer of a link has been given: it goes by one of them and may know the next. They
- * stay as long as it or the schedule may still use them.
+ * Tables given to the pacer of a link: it uses one of them and may know the next. They stay as long
+ * as the pacer or the schedule may still use them.
  */
 #include <linux/slab.h>
 
@@ -44,7 +44,7 @@ void keepon_tables_free_unused(struct keepon *keepon)
 	if (keepon->engine) {
 		used[0] = kpn_pacer_partition(keepon->engine->pacer, false);
 		used[1] = kpn_pacer_partition(keepon->engine->pacer, true);
-		/* the way back, should the clock be */
+		/* needed if the clock steps back */
 		if (taprio->bridge)
 			used[2] = taprio->before;
 	}

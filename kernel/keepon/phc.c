@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The PTP hardware clock as the kernel knows clocks: /dev/ptpN for phc2sys, ptp4l, clock_gettime()
+ * The PTP hardware clock as the kernel knows it: /dev/ptpN for phc2sys, ptp4l, clock_gettime()
  * (B13).
  */
 #include <linux/module.h>
@@ -70,8 +70,8 @@ static int phc_adjfine(struct ptp_clock_info *info, long scaled_ppm)
 }
 
 /*
- * No pins, alarms or pulses. PTP_ENABLE_PPS asks all the same, in older kernels without looking
- * whether there is anyone to ask.
+ * No pins, alarms or pulses. PTP_ENABLE_PPS calls this all the same; older kernels do not check the
+ * pointer first.
  */
 static int phc_enable(struct ptp_clock_info *info, struct ptp_clock_request *request, int on)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The beats: one calls kpn_pacer_poll() at the intervals the core asks for; with clock dual another
- * one walks the receive ring. By default from a hard timer interrupt, not a soft one: softirqs wait
- * for each other, and a batch of received frames (up to 2 ms) must not let the wire run dry. What
- * takes long - handing frames back - is left to NAPI. Or each from a thread bound to a CPU, as
- * published (KeepON paper sections 4.2, A.3), with a real-time priority if asked for.
+ * The pollers: one calls kpn_pacer_poll() at the intervals of the core; with clock dual another one
+ * walks the receive ring. By default they run in a hard timer interrupt: softirqs wait for each
+ * other, and a batch of received frames (up to 2 ms) must not let the wire run dry. NAPI does the
+ * slow part, handing frames back. Alternatively each runs in a thread bound to a CPU, as published
+ * (KeepON paper sections 4.2, A.3), with an optional real-time priority.
  */
 #include <linux/delay.h>
 #include <linux/kthread.h>
@@ -13,27 +13,27 @@
 
 #include "keepon.h"
 
-static u64 transmit_beat_locked(struct keepon_engine *engine, bool *news)
+static u64 transmit_poll_locked(struct keepon_engine *engine, bool *completed)
 {
-	*news = kpn_pacer_poll(engine->pacer);
+	*completed = kpn_pacer_poll(engine->pacer);
 	if (engine->dual)
 		keepon_dual_correct_locked(engine);
 	return kpn_pacer_poll_interval_ns(engine->pacer);
 }
 
-static u64 beat(struct keepon_poller *poller)
+static u64 poll_once(struct keepon_poller *poller)
 {
 	struct keepon *keepon = poller->engine->keepon;
 	u64 *stall = &keepon->stall_ns[poller->number];
 	unsigned long flags;
-	bool news = false;
+	bool completed = false;
 	u64 interval_ns;
 	u64 stall_ns;
 
 	raw_spin_lock_irqsave(&keepon->lock, flags);
-	interval_ns = poller->beat(poller->engine, &news);
+	interval_ns = poller->poll(poller->engine, &completed);
 	raw_spin_unlock_irqrestore(&keepon->lock, flags);
-	if (news)
+	if (completed)
 		keepon_complete_soon(keepon);
 	stall_ns = READ_ONCE(*stall);
 	if (unlikely(stall_ns)) {
@@ -44,23 +44,23 @@ static u64 beat(struct keepon_poller *poller)
 }
 
 /*
- * Counted on from the last expiry, so what a poll takes does not add up; beats that were missed are
- * left out.
+ * Counts from the last expiry, so that the duration of polls does not add up; missed polls are
+ * skipped.
  */
-static enum hrtimer_restart timer_beat(struct hrtimer *timer)
+static enum hrtimer_restart timer_poll(struct hrtimer *timer)
 {
 	struct keepon_poller *poller = container_of(timer, struct keepon_poller, timer);
 
-	hrtimer_forward_now(timer, ns_to_ktime(beat(poller)));
+	hrtimer_forward_now(timer, ns_to_ktime(poll_once(poller)));
 	return HRTIMER_RESTART;
 }
 
-static int thread_beat(void *data)
+static int thread_poll(void *data)
 {
 	struct keepon_poller *poller = data;
 
 	while (!kthread_should_stop()) {
-		u64 interval_us = beat(poller) / NSEC_PER_USEC;
+		u64 interval_us = poll_once(poller) / NSEC_PER_USEC;
 
 		/* The interval is the longest the ring allows: wake up in its last quarter. */
 		if (interval_us)
@@ -83,7 +83,7 @@ static int make_thread(struct keepon_poller *poller, const char *name, u32 cpu,
 	struct task_struct *thread;
 	int error = 0;
 
-	thread = kthread_create_on_node(thread_beat, poller, cpu_to_node(cpu), "%s/%s", name,
+	thread = kthread_create_on_node(thread_poll, poller, cpu_to_node(cpu), "%s/%s", name,
 					poller->engine->keepon->dev->name);
 	if (IS_ERR(thread)) {
 		keepon_explain(extack, "the polling thread cannot be created");
@@ -113,8 +113,8 @@ int keepon_poll_prepare(struct keepon_engine *engine, struct netlink_ext_ack *ex
 
 		poller->engine = engine;
 		poller->number = i;
-		poller->beat = i ? keepon_dual_beat_locked : transmit_beat_locked;
-		keepon_hrtimer_setup(&poller->timer, timer_beat, CLOCK_MONOTONIC,
+		poller->poll = i ? keepon_dual_poll_locked : transmit_poll_locked;
+		keepon_hrtimer_setup(&poller->timer, timer_poll, CLOCK_MONOTONIC,
 				     HRTIMER_MODE_REL_HARD);
 	}
 	if (plan->poll != KEEPON_POLL_THREAD)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Queueing disciplines that ask the device. mqprio: traffic classes over the queues, each queue
- * being one class. cbs and the rates of mqprio: credit of a queue (credit.c). etf: with `offload`
- * every time that comes from its queue is a txtime, whatever its socket says. taprio: gates become
- * a class table (taprio.c).
+ * Queueing disciplines that offload to the device. mqprio: traffic classes over the queues, each
+ * queue being one class. cbs and the rates of mqprio: credit of a queue (credit.c). etf: with
+ * `offload` every time that comes from its queue is a txtime, whatever its socket says. taprio:
+ * gates become a class table (taprio.c).
  */
 #include <net/pkt_cls.h>
 #include <net/pkt_sched.h>
@@ -17,8 +17,8 @@ static bool overlap(const struct tc_mqprio_qopt *qopt, int a, int b)
 }
 
 /*
- * With hardware offload the kernel leaves the ranges of queues to the driver, and asks any queue
- * they name for its statistics. The rules are those without it.
+ * With hardware offload the kernel leaves the check of queue ranges to the driver, and asks any
+ * queue they name for its statistics. The rules are those without offload.
  */
 static int check_queues(const struct tc_mqprio_qopt *qopt, struct netlink_ext_ack *extack)
 {
@@ -99,7 +99,7 @@ static int setup_mqprio(struct net_device *dev, struct tc_mqprio_qopt_offload *o
 	if (error)
 		return error;
 	keepon_credit_set_rates(keepon, offload);
-	/* what the card sends may have another class now, which has room */
+	/* frames of the card may belong to another class now, which has room */
 	keepon_queue_limits(keepon);
 	if (keepon->engine && keepon_has_card(keepon->engine))
 		keepon_card_wake(keepon);

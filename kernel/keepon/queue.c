@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The least that a transmit queue's byte queue limit may be.
+ * The least byte queue limit of a transmit queue.
  *
- * Such a limit grows when everything handed over has left before anything else could be: the wire
- * was idle for it. A wire that is never idle, and a ring where a frame waits for all that has been
- * fetched before it, do not look like that while frames are few: each is completed when the next
- * ones are under way. The limit would stay below what is under way, and frames of a class whose
- * slots are empty would wait for each other.
+ * The kernel raises such a limit when a queue ran empty before more frames could follow, since the
+ * wire was idle then. With a wire that is never idle, and a ring where a frame waits for all that
+ * was fetched before it, that is not seen while frames are few: each frame is completed when the
+ * next ones are in flight. The limit would stay below the bytes in flight, and frames would wait
+ * for each other while slots of their class stay empty.
  */
 #include <linux/bitops.h>
 #include <linux/rtnetlink.h>
 
 #include "keepon.h"
 
-/* Slots of class @tc among any @window slots on end: at most so many. */
+/* Most slots of class @tc among any @window consecutive slots. */
 static u32 slots_within(const struct kpn_partition *partition, u32 tc, u32 window)
 {
 	const u64 *plane = partition->planes + (size_t)tc * partition->plane_words;
@@ -42,10 +42,13 @@ void keepon_queue_limits(struct keepon *keepon)
 	raw_spin_lock_irqsave(&keepon->lock, flags);
 	used[0] = kpn_pacer_partition(engine->pacer, false);
 	used[1] = kpn_pacer_partition(engine->pacer, true);
-	/* From xmit to the slot, and from there to the poll that completes it: two, if one is late. */
+	/*
+	 * From xmit to the slot, and to the poll that completes the frame: two batches, if a poll
+	 * is late.
+	 */
 	window = kpn_pacer_lead_slots(engine->pacer) + 2 * engine->config.batch_slots;
 	raw_spin_unlock_irqrestore(&keepon->lock, flags);
-	/* Tables are given up under RTNL alone. */
+	/* Only holders of RTNL free tables. */
 	for (tc = 0; tc < KPN_CLASS_COUNT; tc++) {
 		u32 slots = slots_within(used[0], tc, window);
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Frames the lower device received stay its own, and are stamped on their way to the stack, if its
- * driver lends the ring; with receive all they are ours while the upper device is up. The stamp is
- * that of arrival here: late by the driver's interrupt and NAPI latency (docs/kernel.md); or, with
- * clock dual, by the place in the receive ring. The lower device's own stamps are of another clock.
+ * Frames received by the lower device stay with that device, and are stamped on their way to the
+ * stack, if its driver lends the ring; with receive all they belong to the upper device while that
+ * is up. The stamp is the time of arrival here, late by the driver's interrupt and NAPI latency
+ * (docs/kernel.md), or, with clock dual, the time of the frame's place in the receive ring. The
+ * lower device's own stamps are of another clock.
  */
 #include <linux/if_arp.h>
 #include <linux/if_vlan.h>
@@ -15,16 +16,15 @@
 
 enum { PTP_LENGTH_AT = 2 }; /* messageLength, IEEE Std 1588-2019 section 13.3 */
 
-/* On the wire, FCS included. */
+/* Length on the wire, FCS included. */
 static u32 frame_bytes(const struct sk_buff *skb)
 {
 	return skb->len + ETH_HLEN + KPN_FCS_BYTES + (skb_vlan_tag_present(skb) ? VLAN_HLEN : 0);
 }
 
 /*
- * A frame comes when its last bit has arrived, a stamp is that of the first one behind the SFD: how
- * long the bits in between take depends on the length, which a servo would see as asymmetry, and is
- * known.
+ * A frame arrives with its last bit, but a stamp is for the first bit behind the SFD. The time
+ * between the two depends on the length, which is known; a servo would see it as asymmetry.
  */
 static u64 on_wire_ns(const struct sk_buff *skb, u64 rate_bps)
 {
@@ -55,7 +55,7 @@ static ktime_t stamp_of(struct keepon *keepon, struct sk_buff *skb)
 	return stamp;
 }
 
-/* A field of 16 bits, @more less than the length of the packet; 0 if it is not there. */
+/* A field of 16 bits plus @more, the length of the packet; 0 if the field is not there. */
 static u32 length_at(const struct sk_buff *skb, int at, u32 more)
 {
 	__be16 store;
@@ -72,7 +72,7 @@ static u32 arp_bytes(const struct sk_buff *skb, int at)
 	return arp ? sizeof(*arp) + 2 * (arp->ar_hln + arp->ar_pln) : 0;
 }
 
-/* How long a packet at @at is by what it says itself, 0 if that is not known. */
+/* Length of a packet at @at by its own header, 0 if that is unknown. */
 static u32 packet_bytes(const struct sk_buff *skb, int at, __be16 protocol)
 {
 	switch (protocol) {
@@ -88,9 +88,9 @@ static u32 packet_bytes(const struct sk_buff *skb, int at, __be16 protocol)
 }
 
 /*
- * Whatever a keepon link sends is padded to its slot (C6). linuxptp takes no message over Ethernet
- * that is followed by anything, and a bridge takes what is longer than the MTU of its port for too
- * long: padding goes, but for what any NIC pads.
+ * Frames of a keepon link are padded to their slot (C6). linuxptp accepts no message over Ethernet
+ * with trailing bytes, and a bridge drops frames longer than the MTU of its port: remove the
+ * padding, except for the padding of any NIC.
  */
 static void strip_padding(struct sk_buff *skb)
 {
@@ -99,7 +99,7 @@ static void strip_padding(struct sk_buff *skb)
 	const struct vlan_hdr *vlan = NULL;
 	u32 bytes;
 
-	/* the stack has not taken off the tag yet */
+	/* the stack has not removed the tag yet */
 	if (eth_type_vlan(protocol))
 		vlan = skb_header_pointer(skb, 0, sizeof(store), &store);
 	if (vlan)
@@ -108,7 +108,7 @@ static void strip_padding(struct sk_buff *skb)
 	if (!bytes)
 		return;
 	bytes = max_t(u32, bytes + (vlan ? VLAN_HLEN : 0), ETH_ZLEN - ETH_HLEN);
-	/* On failure it stays as it is, and the receiver judges. */
+	/* On failure the frame stays as it is, for the receiver to judge. */
 	if (bytes < skb->len && pskb_trim_rcsum(skb, bytes))
 		net_dbg_ratelimited("%s: padding of a packet could not be taken off\n",
 				    skb->dev->name);
@@ -138,7 +138,7 @@ rx_handler_result_t keepon_receive(struct sk_buff **pskb)
 	return RX_HANDLER_ANOTHER;
 }
 
-/* While no ring is claimed the card has what stamps it has: places are none. */
+/* While no ring is claimed the card's own stamps stay: there are no places. */
 void keepon_card_received(void *owner, struct sk_buff *skb)
 {
 	struct keepon *keepon = owner;

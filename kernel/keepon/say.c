@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Sentences for who configures: in the answer of netlink, or in the log where there is no answer. */
+/* Sentences for users: in the answer of netlink, or in the log where there is no answer. */
 #include <linux/rtnetlink.h>
 
 #include "keepon.h"
 
 /*
  * The kernel's own buffer for a formatted sentence holds 80 characters and is not in 6.1. An answer
- * is copied shortly after RTNL is released; several buffers in turn keep it from being overwritten
- * by then.
+ * is copied shortly after RTNL is released; rotating buffers keep the sentence until then.
  */
 void keepon_explain(struct netlink_ext_ack *extack, const char *format, ...)
 {

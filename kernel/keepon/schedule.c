@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Gate lists and the pacer: a list is a class table, and tables are switched at a slot. A list
- * that is to come stays until its time has come, over any number of stops of the wire; one that
- * holds is what the next start begins with. The link's own class table holds before the first list
- * and after the last.
+ * Gate lists and the pacer: a list is a class table, and the pacer switches tables at a slot. A
+ * list to come stays until its time, over any number of stops of the wire; the next start begins
+ * with the list in force. The link's own class table holds before the first list and after the
+ * last.
  *
  *	list in force	... cycle | cycle | cy|        the rest of a cycle is cut off,
  *	list to come	                      |cycle | cycle ...
  *	with extension	... cycle | cycle ....|        or the last entry before it lasts as long
  *
  * A pacer knows two tables. Where a slot belongs to two lists, or a cycle is extended, there are
- * three; the one in between has the beginning of the third in it, so that this may come later.
+ * three; the one in between contains the beginning of the third, which may therefore be given
+ * later.
  */
 #include <linux/delay.h>
 #include <linux/rtnetlink.h>
@@ -20,17 +21,17 @@
 #include "keepon/errno.h"
 #include "keepon/wire.h"
 
-/* What is planned and stored between reading the clock and asking for a switch takes so long. */
+/* Time for planning and storing between the reading of the clock and the request for a switch. */
 enum { PLACING_NS = 20000 };
 
-/* Making a table for the slots between two lists may take so long, and twice that, and so on. */
+/* Time to make a table for the slots between two lists; doubled as long as it is too short. */
 enum { BRIDGING_NS = 1000000, BRIDGING_NS_MAX = 64000000 };
 
-/* ---- what holds and what is to come ---- */
+/* ---- list in force and list to come ---- */
 
 /*
- * The list to come holds, if its table does or, without a wire, its time has come. Return: the one
- * before, to be freed
+ * The list to come is in force if its table is or, without a wire, its time has come. Return: the
+ * list before, to be freed
  */
 static struct keepon_gates *promote_locked(struct keepon *keepon)
 {
@@ -71,7 +72,7 @@ static s64 earliest_locked(struct keepon *keepon)
 	return now_ns + PLACING_NS + (s64)keepon_slots_to_ns(keepon, lead_slots);
 }
 
-/* When the list to come begins, and from which slot on. */
+/* Set when the list to come begins, and its first slot. */
 static int place_locked(struct keepon *keepon, struct keepon_gates *gates,
 			const struct keepon_table *table)
 {
@@ -82,7 +83,7 @@ static int place_locked(struct keepon *keepon, struct keepon_gates *gates,
 				       keepon_slot_from(keepon, gates->start_ns));
 }
 
-/* What is to come follows what the pacer has now. */
+/* Let the list to come follow the pacer's present table. */
 static int ask_locked(struct keepon *keepon)
 {
 	struct keepon_taprio *taprio = &keepon->taprio;
@@ -92,9 +93,9 @@ static int ask_locked(struct keepon *keepon)
 }
 
 /*
- * A step while the table between two lists is in force: it is of no time before it was to begin, so
- * what held then does again, and what is to come follows when that does. Until then the table stays
- * known, and nobody puts another one in the way.
+ * A step while the table between two lists is in force: that table is not valid before its begin,
+ * so the table before it comes back, and the list to come follows at its time. Until then the table
+ * stays known, and no other may come between.
  */
 static int step_between_locked(struct keepon *keepon)
 {
@@ -119,12 +120,15 @@ void keepon_taprio_stepped_locked(struct keepon *keepon)
 		error = step_between_locked(keepon);
 	} else if (!keepon->engine || keepon_table_used_locked(keepon, taprio->next_table, true) ||
 		   keepon_table_used_locked(keepon, taprio->bridge, true)) {
-		/* Without what is between, until it is made anew; refused if it is too late. */
+		/* Without the table between, which is made later; refused if it is too late. */
 		error = place_locked(keepon, taprio->next, taprio->next_table);
 		if (!error)
 			taprio->bridge = NULL;
 		else if (error == -KPN_EBUSY)
-			/* what is between is used next, and right until then alone: not a cycle */
+			/*
+			 * the table between is used next, and is right only before this start: not
+			 * a cycle later
+			 */
 			taprio->next->start_ns = start_ns;
 	} else {
 		return;
@@ -133,7 +137,7 @@ void keepon_taprio_stepped_locked(struct keepon *keepon)
 	mod_delayed_work(system_wq, &taprio->settle, 0);
 }
 
-/* The table between two lists was in force, and a step of the clock has ended that. */
+/* The table between two lists was in force until a step of the clock. */
 static bool fell_back_locked(const struct keepon *keepon)
 {
 	const struct keepon_taprio *taprio = &keepon->taprio;
@@ -160,8 +164,8 @@ void keepon_taprio_switched(struct keepon *keepon)
 }
 
 /*
- * What is between the list in force and @gates, with so many ns to make it. Return: 0 or -ENOMEM;
- * *@between NULL: no slot is
+ * Make the table between the list in force and @gates, in @making_ns. Return: 0 or -ENOMEM;
+ * *@between NULL: no slot is between
  */
 static int make_bridge(struct keepon *keepon, const struct keepon_gates *gates, u32 making_ns,
 		       struct keepon_bridge *bridge, struct keepon_table **between)
@@ -175,7 +179,7 @@ static int make_bridge(struct keepon *keepon, const struct keepon_gates *gates, 
 	earliest_ns = earliest_locked(keepon);
 	raw_spin_unlock_irqrestore(&keepon->lock, flags);
 	ready_ns = earliest_ns + making_ns;
-	/* Which of its cycles is the first nobody minds once the base time has passed. */
+	/* Once the base time has passed, any of its cycles may be the first. */
 	if (making_ns > BRIDGING_NS || gates->base_ns < earliest_ns)
 		earliest_ns = ready_ns;
 	error = keepon_bridge_make(keepon, gates, keepon_gates_start_ns(gates, earliest_ns),
@@ -190,9 +194,9 @@ static int make_bridge(struct keepon *keepon, const struct keepon_gates *gates, 
 }
 
 /*
- * The table between two lists is in force, and another list is to come: what held before it does
- * again, as after a step, and the list it led to is put where another may replace it. Return:
- * -KPN_EBUSY, ask again
+ * The table between two lists is in force, and another list is to come: the table before it comes
+ * back, as after a step, so that the list after it is again one to come, which another may replace.
+ * Return: -KPN_EBUSY, try again
  */
 static int leave_bridge_locked(struct keepon *keepon)
 {
@@ -205,8 +209,8 @@ static int leave_bridge_locked(struct keepon *keepon)
 }
 
 /*
- * @gates are to come, behind what is between. Return: 0 or an error of the pacer; -KPN_EAGAIN: too
- * late for that; -KPN_EBUSY: ask again
+ * Put @gates behind the table between. Return: 0 or an error of the pacer; -KPN_EAGAIN: too late
+ * for that; -KPN_EBUSY: try again
  */
 static int put_locked(struct keepon *keepon, struct keepon_gates *gates,
 		      const struct keepon_table *table, const struct keepon_bridge *bridge,
@@ -235,7 +239,7 @@ static int put_locked(struct keepon *keepon, struct keepon_gates *gates,
 	return 0;
 }
 
-/* @gates and their table are known from now on. Return: what is not any more */
+/* Make @gates and their table known. Return: the list given up */
 static struct keepon_gates *follow_locked(struct keepon *keepon, struct keepon_gates *gates,
 					  struct keepon_table *table, const u32 *frame_max)
 {
@@ -250,8 +254,8 @@ static struct keepon_gates *follow_locked(struct keepon *keepon, struct keepon_g
 }
 
 /*
- * Once, with so many ns to make what is between; 0: nothing is, the first slot of the list may be
- * open to what the one before had there. Return: as put_locked(), and -KPN_ENOMEM
+ * One attempt, with @making_ns to make the table between; 0: without it, so the first slot of the
+ * list may be open to classes of the list before. Return: as put_locked(), and -KPN_ENOMEM
  */
 static int install_once(struct keepon *keepon, struct keepon_gates *gates,
 			struct keepon_table *table, const u32 *frame_max, u32 making_ns)
@@ -285,7 +289,7 @@ static int install_once(struct keepon *keepon, struct keepon_gates *gates,
 	return error;
 }
 
-/* Return: 0, or an error other than that a table is about to be used. */
+/* Return: 0, or any error but that a table is about to be used. */
 static int install(struct keepon *keepon, struct keepon_gates *gates, struct keepon_table *table,
 		   const u32 *frame_max)
 {
@@ -315,7 +319,7 @@ static int install(struct keepon *keepon, struct keepon_gates *gates, struct kee
 	}
 }
 
-/* After a step of the clock or a start of the wire a list is to come without what is between. */
+/* A step of the clock or a start of the wire left the list to come without the table between. */
 static void bridge_again(struct keepon *keepon)
 {
 	struct keepon_taprio *taprio = &keepon->taprio;
@@ -436,7 +440,7 @@ int keepon_taprio_prepare(struct keepon *keepon, struct kpn_config *config,
 	return 0;
 }
 
-/* Its time was settled when it was asked for, and the clock went on since: it may have come. */
+/* The clock went on since the time of the list was settled: it may have come. */
 void keepon_taprio_join_locked(struct keepon *keepon)
 {
 	struct keepon_taprio *taprio = &keepon->taprio;
@@ -451,7 +455,7 @@ void keepon_taprio_leave_locked(struct keepon *keepon)
 {
 	struct keepon_taprio *taprio = &keepon->taprio;
 
-	/* It holds already: whatever the clock says by then, the next run begins with it. */
+	/* Its table is in force: whatever the clock says by then, the next run begins with it. */
 	if (taprio->next && keepon_table_used_locked(keepon, taprio->next_table, false))
 		taprio->next->start_ns = 0;
 	taprio->next_table = NULL;

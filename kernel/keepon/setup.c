@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * From what was asked for to a complete configuration. It is worked out from the setup, the backend
- * and the link rate each time the wire starts, so a link that comes back with another rate gets
- * defaults that suit it. First every number gets its default, some of which follow from others that
- * were asked for; then what was asked for replaces it.
+ * From the attributes of a link to a complete configuration, made from the setup, the backend and
+ * the link rate each time the wire starts, so that a link that comes back with another rate gets
+ * suitable defaults. First every number gets its default, some of which follow from other
+ * attributes; then the attributes replace the defaults.
  */
 #include <linux/log2.h>
 #include <linux/slab.h>
@@ -12,38 +12,39 @@
 #include "keepon/wire.h"
 
 /*
- * Rate for the check of a configuration while the lower device has no link; checked again when it
+ * Rate for checking a configuration while the lower device has no carrier; checked again once it
  * has.
  */
 #define RATE_BPS_ASSUMED 1000000000ull
 
 /*
  * Interrupts stay off for a millisecond and more at times (loading a module is enough), so more is
- * posted than the core would by itself: what is posted can still be replaced. More than this would
- * make each clock adjustment, which plans all of it anew, too long.
+ * posted than the core's default: posted slots can still be replaced. With more than this, a clock
+ * adjustment, which plans all of it anew, would take too long.
  */
 #define KEEPON_POSTED_NS_DEFAULT 2560000ull
 #define KEEPON_DEPTH_SLOTS_LEAST 256
 
 /*
- * 1, 5 and 10 us at 1 Gb/s. The shortest has as little padding as there can be where a frame may
- * have fragments; where every other slot of one is a placeholder, it costs long frames too much.
+ * 1, 5 and 10 us at 1 Gb/s. The shortest has the least possible padding if frames may have
+ * fragments; otherwise every other slot of a long frame is a placeholder, which costs too much.
  */
 static const u32 slot_bytes_usual[] = { 105, 605, KEEPON_SLOT_BYTES_PUBLISHED };
 
-/* What a call may do at least; with longer batches it grows, with short ones it need not shrink. */
+/* Least budget of a call; it grows with longer batches and need not shrink with short ones. */
 #define KEEPON_BUDGET_FRAMES_LEAST 32
 
 /*
- * Between two polls by default: at 1 Gb/s a quarter of the depth is shorter, on slower links this
- * many are too few interrupts to save any more, and frames should not wait longer for completion.
+ * Default time between two polls. At 1 Gb/s a quarter of the depth is shorter. On slower links
+ * longer intervals would save hardly any interrupts, and frames should not wait longer for
+ * completion.
  */
 #define KEEPON_POLL_NS_DEFAULT NSEC_PER_MSEC
 
 /*
- * Polls a second that follow from a depth, four to it. At 3000 instructions each, interrupt
- * included, they leave two thirds of a CPU of 500 million instructions a second, and the wire is
- * busy while a poll waits for a longest frame. A batch may ask for more, as many as the backend can bear.
+ * Most polls a second by depth, four to a depth. At 3000 instructions each, interrupt included,
+ * they leave two thirds of a CPU of 500 million instructions a second, and the wire is busy while a
+ * poll waits for a longest frame. A batch may require more, up to what the backend sustains.
  */
 #define KEEPON_POLLS_MAX 50000
 
@@ -64,8 +65,8 @@ u32 keepon_row_slots(const u16 *masks, u32 slots, u32 tc)
 }
 
 /*
- * A batch whose polls the backend can bear, with what is kept free of each period: by default half
- * of it in paper mode, so a batch twice as long.
+ * A batch whose polls the backend sustains, with part of each period kept free: by default half of
+ * it in paper mode, so that the batch is twice as long.
  */
 static u32 least_batch(const struct kpn_config *config, const struct keepon_setup *setup,
 		       const struct kpn_nic_caps *caps)
@@ -80,9 +81,10 @@ static u32 least_batch(const struct kpn_config *config, const struct keepon_setu
 }
 
 /*
- * An interrupt costs several times what the poll in it does, so there are few of them. Polls post
- * once a batch is free: with a quarter of the depth at least half of it is posted when one comes.
- * Paper mode posts nothing beyond the batch, and a receive ring of small frames is full sooner.
+ * An interrupt costs several times as much as the poll in it, so there are few of them. Polls post
+ * once a batch is free: with a quarter of the depth, at least half of it is posted when a poll
+ * comes. Paper mode posts nothing beyond the batch, and a receive ring of small frames is full
+ * sooner.
  */
 static u32 default_batch(const struct kpn_config *config, const struct keepon_setup *setup,
 			 u32 depth, u32 least)
@@ -100,8 +102,8 @@ static u32 default_batch(const struct kpn_config *config, const struct keepon_se
 }
 
 /*
- * What is fetched ahead, and what a restart takes, must be posted at every poll, or the wire may be
- * thought idle; three quarters of the depth are.
+ * Slots fetched ahead, and those of a restart, must be posted at every poll, or the wire is
+ * suspected to be idle; three quarters of the depth always are.
  */
 static u32 depth_usual(const struct kpn_config *config, const struct kpn_nic_caps *caps)
 {
@@ -123,7 +125,7 @@ static u32 spare_slots(u32 frame_slots)
 	return 2 * (frame_slots - 1);
 }
 
-/* As the core has it, or a power of two that has room for the usual depth, or a little less. */
+/* The core's default, or a power of two with room for (nearly) the usual depth. */
 static u32 default_ring_slots(const struct kpn_config *config, const struct kpn_nic_caps *caps,
 			      u32 depth, u32 frame_slots)
 {
@@ -135,8 +137,8 @@ static u32 default_ring_slots(const struct kpn_config *config, const struct kpn_
 }
 
 /*
- * The most to post in a ring with room for frames of @frame_slots; where none is as deep as the
- * longest needs, for those there is room for.
+ * Most slots to post in a ring with room for frames of @frame_slots; if no ring is deep enough for
+ * the longest frames, for the longest that fit.
  */
 static u32 deepest(const struct kpn_nic_caps *caps, u32 posted_max, u32 frame_slots)
 {
@@ -147,7 +149,7 @@ static u32 deepest(const struct kpn_nic_caps *caps, u32 posted_max, u32 frame_sl
 }
 
 /*
- * Ring, depth and batch depend on each other: where only some are given the others follow.
+ * Ring, depth and batch depend on each other: those not given follow from the others.
  * @frame_slots: of the longest frame
  */
 static void default_ring(struct kpn_config *config, const struct keepon_setup *setup,
@@ -171,7 +173,7 @@ static void default_ring(struct kpn_config *config, const struct keepon_setup *s
 			      min_t(u64, max3((u64)usual, 4ull * batch, (u64)config->depth_slots),
 				    deepest(caps, posted_max, frame_slots)));
 	depth = keepon_setup_number(setup, IFLA_KEEPON_DEPTH_SLOTS, depth);
-	/* What was given stays as it is, to be refused by its name. */
+	/* A value that was given stays as it is, to be refused by its name. */
 	if (!(setup->given & BIT_ULL(IFLA_KEEPON_BATCH_SLOTS)))
 		batch = default_batch(config, setup, depth, least);
 	config->batch_slots = batch;
@@ -194,7 +196,7 @@ static void set_classes(struct kpn_config *config, const struct keepon_setup *se
 	}
 }
 
-/* Once the plan's numbers are there: as long as it repeats the masks given as a whole. */
+/* Set the class masks of the plan, whose numbers are set: whole repetitions of the masks given. */
 static int set_masks(struct keepon_plan *plan, const struct keepon_setup *setup,
 		     struct netlink_ext_ack *extack)
 {
@@ -204,7 +206,7 @@ static int set_masks(struct keepon_plan *plan, const struct keepon_setup *setup,
 	u32 i;
 
 	config->allowed = NULL;
-	/* Out of range: kpn_config_validate() says so, and does not look at the masks. */
+	/* Out of range: kpn_config_validate() reports it without reading the masks. */
 	if (!slots || slots > KPN_PARTITION_SLOTS_MAX)
 		return 0;
 	if (setup->allowed && slots % setup->allowed_count) {
@@ -233,7 +235,7 @@ static int check_cpu(struct netlink_ext_ack *extack, const char *name, u32 cpu)
 	return keepon_refuse(extack, name, cpu, nr_cpu_ids - 1, "choose a CPU that is online");
 }
 
-/* How the wire reads its clock; a dual clock reads the transmit ring as its merge needs it. */
+/* How the pacer reads its clock; a dual clock reads the transmit ring as its merge needs it. */
 static int set_clock_read(struct keepon_plan *plan, struct netlink_ext_ack *extack)
 {
 	struct kpn_config *config = &plan->config;
@@ -253,8 +255,8 @@ static int set_clock_read(struct keepon_plan *plan, struct netlink_ext_ack *exta
 }
 
 /*
- * With a dual clock two pollers share the CPU's caches; what is zeroed on demand neither of them
- * touches (KeepON paper section A.3).
+ * With a dual clock two pollers share the CPU's caches; padding on demand keeps both from touching
+ * buffers (KeepON paper section A.3).
  */
 static void set_padding(struct keepon_plan *plan)
 {
@@ -266,9 +268,8 @@ static void set_padding(struct keepon_plan *plan)
 }
 
 /*
- * In paper mode one batch is all that is posted, so a poll that comes a batch later than the last
- * is too late already: half of it is kept for timer and poll. Otherwise what is posted beyond the
- * batch serves for that.
+ * In paper mode only one batch is posted, so a poll a batch after the last is too late: half of it
+ * is kept for timer and poll. Otherwise the slots posted beyond the batch cover that.
  */
 static u32 default_overhead_ns(const struct kpn_config *config)
 {
@@ -302,7 +303,7 @@ static int check_receive_ring(struct keepon_plan *plan, struct net_device *lower
 	return -EINVAL;
 }
 
-/* The core polls in interrupts, threads or not at all, as the backend can bear it. */
+/* The backend decides whether polls may run in interrupts. */
 static int check_context(const struct keepon_plan *plan, const struct net_device *lower,
 			 struct netlink_ext_ack *extack)
 {
@@ -315,7 +316,7 @@ static int check_context(const struct keepon_plan *plan, const struct net_device
 	return -EINVAL;
 }
 
-/* As long as the masks given; in paper mode as the ring, if they fit it. */
+/* As long as the masks given; in paper mode as long as the ring, if the masks divide it. */
 static u32 default_partition(const struct keepon_plan *plan, const struct keepon_setup *setup)
 {
 	u32 slots = setup->allowed ? setup->allowed_count : 1;
@@ -325,7 +326,7 @@ static u32 default_partition(const struct keepon_plan *plan, const struct keepon
 		       slots;
 }
 
-/* The longest frame asked for, or that the backend sends; in paper mode none takes several slots. */
+/* The longest frame given, or the backend's; in paper mode no frame takes several slots. */
 static u32 longest_frame(const struct keepon_plan *plan, const struct keepon_setup *setup)
 {
 	u32 most = min_t(u32, plan->caps.frame_bytes_max, KPN_FRAME_BYTES_MAX);
@@ -335,7 +336,7 @@ static u32 longest_frame(const struct keepon_plan *plan, const struct keepon_set
 	return keepon_setup_number(setup, IFLA_KEEPON_FRAME_BYTES, most);
 }
 
-/* Slots of the longest frame, if there were room for any; options are not validated yet. */
+/* Slots of the longest frame, ignoring any lack of room; options are not validated yet. */
 static u32 longest_frame_slots(const struct keepon_plan *plan, const struct keepon_setup *setup)
 {
 	struct keepon_plan asked = *plan;
@@ -372,7 +373,7 @@ static void set_defaults(struct keepon_plan *plan, const struct keepon_setup *se
 	plan->merge = paper ? KPN_MERGE_PUBLISHED : KPN_MERGE_STRIP;
 }
 
-/* A depth of one's own may ask for more polls than by default, but not for all of a CPU. */
+/* A given depth may take more polls than the default, but not all of a CPU. */
 static int check_polls(const struct keepon_plan *plan, const struct keepon_setup *setup,
 		       struct netlink_ext_ack *extack)
 {
@@ -417,7 +418,7 @@ static int work_out(struct keepon_plan *plan, const struct keepon_setup *setup, 
 	set_classes(config, setup);
 	config->frame_bytes_max = longest_frame(plan, setup);
 	wrong = kpn_config_validate(config, &plan->caps, &problem, 1);
-	/* unless it was asked for, it is as long as there is room for */
+	/* a default frame_bytes_max is the longest for which there is room */
 	if (wrong && !strcmp(problem.field, "frame_bytes_max") &&
 	    !(setup->given & BIT_ULL(IFLA_KEEPON_FRAME_BYTES))) {
 		config->frame_bytes_max = problem.max;
@@ -445,8 +446,8 @@ bool keepon_setup_counts_slots(const struct keepon_setup *setup)
 }
 
 /*
- * Other modes are as published, numbers of slots that were asked for last as long on any card, and
- * where each slot is a packet of another driver many of them cost too much.
+ * Other modes use the published slots; slot counts that were given should last equally long on any
+ * card; and with each slot a packet of another driver, many short ones cost too much.
  */
 static bool wants_published_slots(const struct keepon_setup *setup)
 {
@@ -466,7 +467,7 @@ static bool slots_suit(const struct kpn_nic_caps *caps, u64 rate_bps, u32 slot_b
 	return caps->ring_slots_max * slot_ps >= KEEPON_POSTED_NS_DEFAULT * 1000;
 }
 
-/* Limits of the card at the slot length asked for, or at the shortest usual one that suits it. */
+/* Limits of the card at the slot length given, or at the shortest usual one that suits it. */
 static int choose_slots(struct keepon_plan *plan, const struct keepon_setup *setup,
 			struct net_device *lower, u64 *rate_bps, u32 *slot_bytes,
 			struct netlink_ext_ack *extack)

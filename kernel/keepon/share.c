@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How many frames with a txtime one socket may have waiting. They wait as long as their senders
- * like, so without a bound one sender fills what there is and everybody else of its class waits for
- * its txtimes.
+ * How many frames with a txtime one socket may have waiting. Senders decide how long frames wait,
+ * so without a bound one sender could fill the pool, and all others of its class would wait for its
+ * txtimes.
  *
- * A socket may have as many waiting as there is room for more (dynamic thresholds: Choudhury and
- * Hahne, IEEE/ACM Transactions on Networking 6(2), 1998): alone half the room, with another one a
- * third each, and some is left for whoever comes next. The last quarter of the records is for best
- * effort, which never waits for a txtime.
+ * A socket may have as many frames waiting as there is room for more (dynamic thresholds: Choudhury
+ * and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998): alone half the room, with another one
+ * a third each, and some room is left for the next sender. The last quarter of the records is for
+ * best effort, which never waits for a txtime.
  */
 #include <linux/hash.h>
 
@@ -25,7 +25,7 @@ struct keepon_sender *keepon_share_find_locked(struct keepon_share *share, const
 		if (!way[i].waiting && !sender)
 			sender = &way[i];
 	}
-	/* More senders than ways: the last way is for all of them. */
+	/* More senders than ways: all of the others share the last way. */
 	return sender ?: &way[KEEPON_SHARE_WAYS - 1];
 }
 

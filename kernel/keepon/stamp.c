@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Hardware time stamps: what can be had (B14), and switching them on and off. */
+/* Hardware time stamps: which are possible (B14), and switching them on and off. */
 #include <linux/ethtool.h>
 #include <linux/net_tstamp.h>
 #include <linux/ptp_clock_kernel.h>
@@ -11,7 +11,7 @@ ktime_t keepon_stamp(struct kpn_time t)
 	return ns_to_ktime(t.ns + (t.frac >> 31));
 }
 
-/* Whether an instant of this link is good enough for what is called a hardware stamp. */
+/* Whether instants of this link are good enough for hardware stamps. */
 static bool has_stamps(const struct keepon *keepon)
 {
 	return keepon->plan.claims & KEEPON_CLAIM_TX_STAMPS;
@@ -57,7 +57,7 @@ int keepon_hwtstamp_set(struct net_device *dev, struct keepon_hwtstamp *config,
 			keepon->lower->name);
 		return -EOPNOTSUPP;
 	}
-	/* Every frame is stamped, whatever was asked for. */
+	/* All frames are stamped with any filter. */
 	if (config->rx_filter != HWTSTAMP_FILTER_NONE)
 		config->rx_filter = HWTSTAMP_FILTER_ALL;
 	WRITE_ONCE(keepon->hwtstamp.tx_type, config->tx_type);

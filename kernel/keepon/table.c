@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Class tables in parts (uapi/keepon_table.h). A description of a link has to fit one message
- * together with all else that is known of the device: a table in it would stop every listing of
- * interfaces of the machine.
+ * Class tables in parts (uapi/keepon_table.h). The description of a link has to fit one message
+ * together with all other attributes of the device: a class table in it would break every listing
+ * of the machine's interfaces.
  *
- * A table that is handed over belongs to the socket it came by until a link takes a copy: so
- * nothing is left of a program that dies halfway, and a link is added with its table in one
- * request.
+ * A table that is handed over belongs to the socket it came by until a link takes a copy: so a
+ * program that dies halfway leaves nothing behind, and one request adds a link with its table.
  */
 #include <linux/hashtable.h>
 #include <linux/jhash.h>
@@ -19,13 +18,13 @@
 #include "keepon.h"
 #include "uapi/keepon_table.h"
 
-/* Masks of one part: with its header it fits the page or two a message is usually made of. */
+/* Masks of one part: with its header it fits the one or two pages of a usual message. */
 enum { PART_SLOTS = 2048 };
 
 enum { OFFER_BITS = 12 };
 
 /*
- * struct offered - a table handed over, or on its way
+ * struct offered - a table handed over, in full or in part
  * @net, @port: the socket it came by
  * @arrived: of @count masks
  */
@@ -43,8 +42,8 @@ struct offered {
 static struct genl_family family;
 
 /*
- * Whoever has a network namespace of his own may offer as many tables as his memory allows. Every
- * generic netlink socket of the machine that is closed asks for its own.
+ * An owner of a network namespace may offer as many tables as memory allows, and every generic
+ * netlink socket of the machine looks for its tables when it is closed: hence the hash tables.
  */
 static DEFINE_HASHTABLE(offers_by_port, OFFER_BITS);
 static DEFINE_HASHTABLE(offers_by_id, OFFER_BITS);
@@ -61,7 +60,7 @@ u64 keepon_table_new_id(void)
 	return id;
 }
 
-/* Ports are chosen by who binds: their buckets are not. */
+/* A program may choose its port, but not the bucket. */
 static u32 port_key(u32 port)
 {
 	return jhash_1word(port, offers_seed);
@@ -148,7 +147,7 @@ static int tell_limits(struct sk_buff *skb, struct genl_info *info)
 				   nla_put_u32(answer, KEEPON_TABLE_PART_SLOTS, PART_SLOTS));
 }
 
-/* The setup of a link of this namespace that has table @id, or NULL. */
+/* The setup of the link of this namespace with table @id, or NULL. */
 static const struct keepon_setup *find_setup(struct net *net, u64 id)
 {
 	struct net_device *dev;
@@ -207,7 +206,7 @@ unlock:
 	return error;
 }
 
-/* A new table instead of what the socket may have offered before. */
+/* Begin a new table in place of any earlier one of the socket. */
 static struct offered *begin_locked(struct genl_info *info, u32 count)
 {
 	struct offered *offer = find_locked(genl_info_net(info), info->snd_portid);
@@ -315,7 +314,7 @@ static struct genl_family family __ro_after_init = {
 	.resv_start_op = KEEPON_CMD_TABLE_PUT + 1,
 };
 
-/* A socket was closed: so it has nothing to offer any more. */
+/* A closed socket offers nothing any more. */
 static int socket_event(struct notifier_block *block, unsigned long event, void *data)
 {
 	const struct netlink_notify *closed = data;

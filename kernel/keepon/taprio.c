@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * qdisc taprio with `flags 0x2`: a list is set or ended, or somebody asks for counters. With full
- * offload the stack leaves gates and max-sdu to the device, and frames go from the queues straight
- * to xmit.
+ * qdisc taprio with `flags 0x2`: requests to set or end a list, or for counters. With full offload
+ * the stack leaves gates and max-sdu to the device, and frames go from the queues straight to xmit.
  */
 #include <linux/delay.h>
 #include <linux/rtnetlink.h>
@@ -10,7 +9,7 @@
 #include "keepon.h"
 #include "keepon/errno.h"
 
-/* Limits of traffic classes: without FCS and without the tag of a VLAN, whoever wrote it. */
+/* Limits of traffic classes: without FCS, and without any VLAN tag. */
 static void limits_by_queue(const struct net_device *dev,
 			    const struct tc_taprio_qopt_offload *offload, u32 *frame_max)
 {
@@ -64,7 +63,7 @@ static int tell(struct keepon *keepon, struct tc_taprio_qopt_offload *offload, u
 	u64 overruns = 0;
 	u32 queue;
 
-	/* a schedule that is carried out in software has counters of its own */
+	/* a schedule in software has counters of its own */
 	if (!keepon->taprio.now && !keepon->taprio.next)
 		return -EOPNOTSUPP;
 	raw_spin_lock_irqsave(&keepon->lock, flags);
@@ -77,7 +76,7 @@ static int tell(struct keepon *keepon, struct tc_taprio_qopt_offload *offload, u
 	return 0;
 }
 
-/* The link's own class table holds again. */
+/* The link's own class table comes back. */
 static void end(struct keepon *keepon)
 {
 	struct keepon_taprio *taprio = &keepon->taprio;
@@ -111,11 +110,11 @@ static void end(struct keepon *keepon)
 		usleep_range(500, 1000);
 	}
 	/*
-	 * A new start of the wire gives it the schedule, too: the way out where the pacer stands
-	 * still or there is no memory for another table.
+	 * A new start of the wire takes the schedule, too: it helps if the pacer stands still or
+	 * there is no memory for another table.
 	 */
 	if (error && had_any)
-		keepon_engine_anew(keepon);
+		keepon_engine_restart(keepon);
 	keepon_tables_free_unused(keepon);
 	keepon_queue_limits(keepon);
 	keepon_dev_limits(keepon);
@@ -173,7 +172,7 @@ int keepon_taprio_check(struct keepon *keepon, const struct keepon_plan *plan,
 
 /* ---- a table was switched, or refused ---- */
 
-/* The pacer did not take the list to come: the wire starts anew with it when it is time. */
+/* The pacer has refused the list to come: restart the wire with it when its time has come. */
 static void begin_refused(struct keepon *keepon)
 {
 	struct keepon_taprio *taprio = &keepon->taprio;
@@ -187,7 +186,7 @@ static void begin_refused(struct keepon *keepon)
 		left_ns = taprio->next->start_ns - keepon_clock_read_locked(keepon).ns;
 	raw_spin_unlock_irqrestore(&keepon->lock, flags);
 	if (refused && left_ns <= 0)
-		keepon_engine_anew(keepon);
+		keepon_engine_restart(keepon);
 	else if (refused)
 		schedule_delayed_work(&taprio->settle,
 				      nsecs_to_jiffies(min_t(s64, left_ns, NSEC_PER_SEC)) + 1);
@@ -199,7 +198,7 @@ static void settle(struct work_struct *work)
 		container_of(to_delayed_work(work), struct keepon_taprio, settle);
 	struct keepon *keepon = container_of(taprio, struct keepon, taprio);
 
-	/* Whoever deletes the device waits for this work and holds RTNL. */
+	/* A deletion of the device waits for this work while it holds RTNL. */
 	if (!rtnl_trylock()) {
 		schedule_delayed_work(&taprio->settle, 1);
 		return;

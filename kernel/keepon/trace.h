@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Tracepoints (/sys/kernel/tracing/events/keepon), for `perf`, `trace-cmd` and `keepon run --target
- * vm`: keepon_outcome, every frame that ends, sent or not, once; keepon_arrival, every frame
- * received that is to be stamped by clock dual.
+ * vm`: keepon_outcome, once for every frame that ends, sent or not; keepon_arrival, for every
+ * received frame that clock dual stamps.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM keepon
@@ -19,8 +19,8 @@
 
 /**
  * keepon_outcome - a frame has ended
- * @tc: class; @slot: slots sent since the wire started before it, 0 if it was not sent
- * @txtime_ns: as the socket gave it, 0: none
+ * @tc: class; @slot: slots sent before it since the wire started, 0 if it was not sent
+ * @txtime_ns: as given by the socket, 0: none
  * @start: PHC time of its reference plane, 0 if it was not sent
  */
 TRACE_EVENT(keepon_outcome,
@@ -43,7 +43,7 @@ TRACE_EVENT(keepon_outcome,
 /**
  * keepon_arrival - a frame was stamped by its place in the receive ring
  * @place: as the driver counts frames, all bits set if it was not found
- * @stamp: PHC time of its reference plane, by how much that may be off, and whether it is valid
+ * @stamp: PHC time of its reference plane, its greatest error, and whether it is valid
  */
 TRACE_EVENT(keepon_arrival,
 	    TP_PROTO(const struct net_device *dev, u64 place, const struct kpn_rx_stamp *stamp),

@@ -13,9 +13,9 @@
 #include "trace.h"
 
 /*
- * Queue = traffic class, by the frame's priority. The stack's own choice would be the queue that the
- * socket has used before: another priority's, or one of the card's. Without mqprio nothing says what
- * class a frame has: all is class 0.
+ * Queue = traffic class, by the frame's priority. The stack's own choice would be the last queue of
+ * the socket, which may belong to another priority or to the card. Without mqprio the class of a
+ * frame is unknown: all are class 0.
  */
 u16 keepon_select_queue(struct net_device *dev, struct sk_buff *skb, struct net_device *sb_dev)
 {
@@ -25,8 +25,8 @@ u16 keepon_select_queue(struct net_device *dev, struct sk_buff *skb, struct net_
 }
 
 /*
- * PHC time now, and by how much it is ahead of the clock of txtimes. Two clocks cannot be read at
- * once, so the middle of two readings of one belongs to the other.
+ * PHC time now, and how far it is ahead of the clock of txtimes. Two clocks cannot be read at once,
+ * so the middle of two readings of one belongs to the reading of the other.
  */
 static s64 read_clocks_locked(const struct keepon_engine *engine, s64 *ahead_ns)
 {
@@ -46,16 +46,16 @@ static s64 read_clocks_locked(const struct keepon_engine *engine, s64 *ahead_ns)
 }
 
 /*
- * enum timing - what a frame's skb->tstamp asks for
+ * enum timing - meaning of a frame's skb->tstamp
  * @TIMING_NONE: nothing
- * @TIMING_OTHER: a time of a clock the wire does not go by; best effort would be a silent lie, so
- *	it is refused as etf refuses it
+ * @TIMING_OTHER: a time of a clock the wire does not follow; best effort would silently ignore it,
+ *	so the frame is refused as etf refuses it
  */
 enum timing { TIMING_NONE, TIMING_TXTIME, TIMING_DEADLINE, TIMING_OTHER };
 
 /*
- * Times of CLOCK_MONOTONIC that have come are those fq has waited for; there is nothing left to ask
- * for. TCP's pacing times are none of ours.
+ * A time of CLOCK_MONOTONIC that has passed is one that fq has waited for, so nothing is left to
+ * do. Pacing times of TCP are ignored.
  */
 static noinline enum timing timing_of_rest(const struct sk_buff *skb, const struct sock *sk)
 {
@@ -67,9 +67,9 @@ static noinline enum timing timing_of_rest(const struct sk_buff *skb, const stru
 }
 
 /*
- * An offloaded etf has looked at the frame: its time is of CLOCK_TAI, whoever gave it. With
- * skip_sock_check that is not its socket: taprio writes one over whatever was there, and marks it
- * as nobody's.
+ * An offloaded etf has checked the frame: its time is of CLOCK_TAI, whatever set it. With
+ * skip_sock_check it is not the socket's time: taprio has overwritten that, and does not mark its
+ * own.
  */
 static noinline enum timing timing_by_etf(const struct sock *sk)
 {
@@ -95,15 +95,15 @@ static enum timing timing_of(const struct keepon *keepon, const struct sk_buff *
 	return sk->sk_txtime_deadline_mode ? TIMING_DEADLINE : TIMING_TXTIME;
 }
 
-/* Then frames with a deadline come when it says, with that moment instead of the deadline. */
+/* Then etf sends frames with a deadline itself, at the time it puts in place of the deadline. */
 static bool is_etf_above(const struct net_device *dev, u16 tc)
 {
 	return !strcmp(rcu_dereference_bh(netdev_get_tx_queue(dev, tc)->qdisc)->ops->id, "etf");
 }
 
 /*
- * With a deadline: as soon as possible. Return: pending, or why it is refused before the pacer has
- * seen it.
+ * A frame with a deadline leaves as soon as possible. Return: pending, or the verdict of a refusal
+ * before the pacer sees the frame.
  */
 static noinline enum kpn_verdict set_deadline_locked(struct keepon_engine *engine,
 						     struct keepon_frame *frame,
@@ -127,7 +127,7 @@ static noinline s64 tai_to_phc_locked(struct keepon_engine *engine, s64 tai_ns)
 	return tai_ns + ahead_ns;
 }
 
-/* At its txtime. Return: as above. */
+/* A frame with a txtime. Return: as above. */
 static enum kpn_verdict schedule_locked(struct keepon_engine *engine, struct keepon_frame *frame,
 					const struct sk_buff *skb)
 {
@@ -150,12 +150,12 @@ static enum kpn_verdict describe_locked(struct keepon_engine *engine, struct kee
 	frame->sender = NULL;
 	frame->deadline_ns = 0;
 	frame->frame.data = skb->data;
-	/* Far beyond any slot it does not matter by how much. */
+	/* Far beyond any slot the exact length does not matter. */
 	frame->frame.frame_bytes = min_t(u32, skb->len + KPN_FCS_BYTES, U16_MAX);
 	frame->frame.tc = tc;
 	frame->frame.flags = 0;
 	frame->frame.txtime_ns = 0;
-	/* what has a txtime has been taken from the card before */
+	/* the hook has already taken frames with a txtime from the card */
 	if (frame->queue->dev != engine->keepon->dev)
 		return KPN_VERDICT_PENDING;
 	switch (timing_of(engine->keepon, skb, tc)) {
@@ -164,18 +164,18 @@ static enum kpn_verdict describe_locked(struct keepon_engine *engine, struct kee
 	case TIMING_DEADLINE: return set_deadline_locked(engine, frame, skb);
 	case TIMING_OTHER: break;
 	}
-	/* No time at all, for the core: counted as invalid. */
+	/* Not a valid time for the core: counted as invalid. */
 	frame->frame.flags = KPN_FRAME_TXTIME;
 	frame->frame.txtime_ns = -1;
 	return KPN_VERDICT_PENDING;
 }
 
 /*
- * Byte queue limits count best effort only, each frame as its slots: that is what it takes of the
- * wire, however short it is. A scheduled frame waits because its sender wants it to,
- * and counting it would close the queue to one that has to leave before it; there the number of
- * frames held is the limit. So it is for a shaped class, which has to be known to wait to be owed
- * anything: what a byte queue limit keeps in the qdisc comes when its slots are others'.
+ * Byte queue limits count best effort only, each frame as its slots: its wire time, however short
+ * the frame. A scheduled frame waits because its sender wants it to, and counting it would close
+ * the queue to a frame that has to leave before it; there the number of frames held is the limit.
+ * The same holds for a shaped class, which earns credit only while the core knows that it waits: a
+ * frame kept in the qdisc by a byte queue limit would come when the slots are given to others.
  */
 static void account_locked(struct keepon_engine *engine, struct keepon_frame *frame, u16 tc)
 {
@@ -190,7 +190,7 @@ static void account_locked(struct keepon_engine *engine, struct keepon_frame *fr
 		keepon_share_add_locked(engine, frame->sender, tc);
 	if (timed || frame->deadline_ns)
 		frame->txtime_ns = ktime_to_ns(skb->tstamp);
-	/* Taken: from here on it would be mistaken for the stamp of a frame sent. */
+	/* From here on skb->tstamp would be mistaken for the stamp of a sent frame. */
 	skb->tstamp = 0;
 	if (queued)
 		netdev_tx_sent_queue(frame->queue, frame->frame.slots * engine->config.slot_bytes);
@@ -199,8 +199,8 @@ static void account_locked(struct keepon_engine *engine, struct keepon_frame *fr
 }
 
 /*
- * The tag of a VLAN is no part of what max-sdu limits: where the stack compares, a VLAN device's is
- * beside the frame still. One that a program wrote itself is not told from it here.
+ * max-sdu does not include a VLAN tag: when the stack compares, the tag of a VLAN device is still
+ * beside the frame. A tag written by a program itself cannot be distinguished from it here.
  */
 static u32 bytes_untagged(const struct sk_buff *skb)
 {
@@ -209,7 +209,7 @@ static u32 bytes_untagged(const struct sk_buff *skb)
 	return eth_type_vlan(header->h_proto) ? skb->len - VLAN_HLEN : skb->len;
 }
 
-/* Return: pending, the verdict, or KPN_VERDICT_COUNT + 1 if there is no room to keep it. */
+/* Return: pending, the verdict, or KPN_VERDICT_COUNT + 1 if there is no record for the frame. */
 enum { NO_RECORD = KPN_VERDICT_PENDING + 1 };
 
 static u32 submit_locked(struct keepon *keepon, struct sk_buff *skb, struct netdev_queue *queue,
@@ -222,7 +222,7 @@ static u32 submit_locked(struct keepon *keepon, struct sk_buff *skb, struct netd
 	if (unlikely(!engine && queue->dev == keepon->dev))
 		return KPN_VERDICT_FLUSHED;
 	frame = engine ? engine->free[tc] : NULL;
-	/* the card's goes on when the wire starts, or when its driver has the ring back */
+	/* a queue of the card goes on when the wire starts, or its driver has the ring back */
 	if (unlikely(!frame)) {
 		netif_tx_stop_queue(queue);
 		return NO_RECORD;
@@ -258,7 +258,7 @@ static u32 submit(struct keepon *keepon, struct sk_buff *skb, struct netdev_queu
 	return verdict;
 }
 
-/* It ends here; its sender is told if it has a txtime. */
+/* End the frame; report to its sender if it has a txtime. */
 static noinline void refuse(struct keepon *keepon, struct sk_buff *skb, struct net_device *dev,
 			    u16 tc, u32 verdict)
 {
@@ -274,7 +274,7 @@ static noinline void refuse(struct keepon *keepon, struct sk_buff *skb, struct n
 	dev_kfree_skb_any(skb);
 }
 
-/* Once submitted it may be gone any time, but the software stamp belongs after that. */
+/* Once submitted the skb may be freed any time, but the software stamp comes after that. */
 static noinline u32 submit_stamped(struct keepon *keepon, struct sk_buff *skb,
 				   struct netdev_queue *queue, u16 tc)
 {
@@ -294,8 +294,8 @@ static __always_inline netdev_tx_t transmit(struct keepon *keepon, struct sk_buf
 	u32 verdict;
 
 	/*
-	 * Without features the stack has linearised it already; others (pktgen, AF_XDP) may not
-	 * have.
+	 * Without features the stack has linearised it already; other senders (pktgen, AF_XDP) may
+	 * not have.
 	 */
 	if (skb_put_padto(skb, ETH_ZLEN)) {
 		dev_core_stats_tx_dropped_inc(dev);

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from keepon._sim import verdict_names
 from keepon.cli import session
 from keepon.measure.results import NONE, FrameArrays
 from keepon.model import loading
 from keepon.model.scenario import Scenario
-from keepon.targets.sim.build import simulator
 from keepon.targets.sim.runner import simulate
 from keepon.targets.vm.target import prepared, run_one
 
@@ -106,7 +106,7 @@ def test_simulator_and_kernel_agree_on_every_frame(
     scenario: Scenario = loading.load(path)
     plan = session.planned(scenario)
     station = plan["stations"]["talker"]
-    names = list(simulator().verdict_names())
+    names = verdict_names()
     simulated = simulate(scenario, plan, "keepon", scenario.seed)[0].frames["S1"]
     kernel, modules = prepared("6.1")
     (run, joined), (again, _) = (

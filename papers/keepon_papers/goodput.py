@@ -13,8 +13,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict
 
+from keepon._sim import KeeponSpec, LoadSpec, NicSpec, Simulation, StationSpec
 from keepon.model.fields import Whole
-from keepon.targets.sim.build import simulator
 from keepon_papers import published
 from keepon_papers.document import Cell, Check, Column, Comparison, Curve, Panel, Part, Plot, Table
 from keepon_papers.settings import Origins
@@ -97,32 +97,31 @@ def goodput_bps(scheme: Scheme, payload_bytes: int, share: int, settings: Settin
     """Bits of payload that a saturating flow gets in so many of every 32 slots' time."""
     slot_ns = (scheme.slot_bytes + OVERHEAD_BYTES) * BYTE_NS
     slots = POSTED_NS // slot_ns
-    module = simulator()
-    simulation = module.Simulation(settings.seed)
-    keepon = {
-        "slot_bytes": scheme.slot_bytes,
-        "batch_slots": max(slots // 16, 1),
-        "depth_slots": slots,
-        "ring_slots": 2 * slots,
-        "partition": table_of(scheme, share),
-        "trim_down_bytes": TRIM_BYTES,
-        "trim_up_bytes": TRIM_BYTES,
-        **({"frame_bytes_max": 1518} if scheme.buffers else {}),
-    }
-    nic = {"fragments_max": max(scheme.buffers, 1)}
-    talker = simulation.add_station("a", {"driver": "keepon", "nic": nic, "keepon": keepon})
-    listener = simulation.add_station("b", {})
+    simulation = Simulation(settings.seed)
+    keepon = KeeponSpec(
+        slot_bytes=scheme.slot_bytes,
+        batch_slots=max(slots // 16, 1),
+        depth_slots=slots,
+        ring_slots=2 * slots,
+        partition=table_of(scheme, share),
+        trim_down_bytes=TRIM_BYTES,
+        trim_up_bytes=TRIM_BYTES,
+        frame_bytes_max=1518 if scheme.buffers else None,
+    )
+    nic = NicSpec(fragments_max=max(scheme.buffers, 1))
+    talker = simulation.add_station("a", StationSpec(driver="keepon", nic=nic, keepon=keepon))
+    listener = simulation.add_station("b", StationSpec())
     simulation.add_link(talker, listener, GIGABIT, 0)
     load = simulation.add_load(
-        {
-            "id": "bg",
-            "talker": talker,
-            "listener": listener,
-            "kind": "saturate",
-            "frame_bytes": payload_bytes + HEADERS_BYTES,
-            "tc": 1,
-            "window_frames": 200,
-        }
+        LoadSpec(
+            id="bg",
+            talker=talker,
+            listener=listener,
+            kind="saturate",
+            frame_bytes=payload_bytes + HEADERS_BYTES,
+            tc=1,
+            window_frames=200,
+        )
     )
     simulation.run(settings.warmup_ms * MS)
     before = simulation.load(load)["delivered"]

@@ -26,6 +26,7 @@ def run(name: str) -> Any:
     return study.run(STUDIES[name], name, QUICK)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["fig17", "fig18"])
 def test_every_statement_holds_and_the_document_fits_its_schema(name: str) -> None:
     document = run(name)
@@ -48,6 +49,7 @@ def test_frames_of_several_slots_carry_every_length() -> None:
     assert {size: tuple(round(value) for value in row) for size, row in rows.items()} == wanted
 
 
+@pytest.mark.slow
 def test_what_falls_short_of_the_grid_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(goodput, "KEPT", 1.01)
     (part,) = study.run(STUDIES["fig18"], "fig18", QUICK)["parts"]

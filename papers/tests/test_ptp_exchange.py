@@ -231,6 +231,7 @@ def test_alternation_dies_away_at_the_stated_pole() -> None:
     assert (swing[150] / swing[50]) ** (1 / 100) == pytest.approx(1 - 0.0152, abs=2e-4)
 
 
+@pytest.mark.slow
 def test_growth_ends_where_corrections_come_late_in_the_interval() -> None:
     prompt, tardy = (_pair("clock", turnaround_us=us)[0].drift_growth for us in (0, 20_000))
     assert prompt > 2.5
@@ -260,6 +261,7 @@ def test_independent_errors_make_a_random_walk_that_no_filter_removes() -> None:
         assert reading.drift_growth == pytest.approx(1, abs=0.15)
 
 
+@pytest.mark.slow
 def test_ratio_from_the_clock_keeps_a_part_of_the_initial_error_for_good() -> None:
     _, smooth = _pair("clock")
     assert 100 < smooth.remains_ppb < 1000

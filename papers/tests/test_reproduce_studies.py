@@ -77,6 +77,7 @@ def test_document_has_every_part_and_fits_its_schema(whole: dict[str, Any]) -> N
             assert all(len(row) == len(table["columns"]) for row in table["rows"])
 
 
+@pytest.mark.slow
 def test_a_document_that_lacks_a_key_or_has_another_does_not_fit(whole: dict[str, Any]) -> None:
     validator = jsonschema.Draft202012Validator(documents.json_schema("study", PACKAGE))
     for way in (

@@ -161,6 +161,7 @@ def refusal(
     return f"{code}: {told.err}"
 
 
+@pytest.mark.slow
 def test_a_cluster_that_is_not_there_is_one_sentence(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -176,6 +177,7 @@ def test_a_cluster_that_is_not_there_is_one_sentence(
     assert told.startswith("3: keepon: option --cluster: dask.distributed cannot be imported")
 
 
+@pytest.mark.slow
 def test_a_first_message_of_the_scheduler_that_does_not_come_alone_is_waited_out(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],

@@ -6,6 +6,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE / "host")]
 
-from session_settings import refused  # noqa: F401
+from session_settings import refused  # noqa: E402, F401

@@ -205,11 +205,13 @@ def two_runs(
     return run
 
 
+@pytest.mark.slow
 def test_results_without_a_stream_in_common_are_not_compared(refused: Any, two_runs: Any) -> None:
     two_runs('id = "S1"', 'id = "T1"')
     assert "no driver and stream in common" in refused("compare", "one", "two")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["two-stations", "longer-cable"])
 def test_results_of_two_scenarios_are_compared_with_a_word_about_it(
     monkeypatch: pytest.MonkeyPatch,
@@ -234,6 +236,7 @@ def _cut(text: str, *way: str) -> str:
     return json.dumps(document)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "way", "expected"),
     [

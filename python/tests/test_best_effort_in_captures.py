@@ -6,6 +6,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+import pytest
 from helpers import TWO_STATIONS
 from keepon.cli import session
 from keepon.machines.planned import Guest
@@ -17,6 +18,7 @@ from keepon.targets.vm import besteffort, observations
 from test_captures_in_wireshark import LOADED
 
 
+@pytest.mark.slow
 def test_best_effort_is_in_the_capture_as_the_wire_had_it(tmp_path: Path) -> None:
     """Two stations on one cable: the talker's load at both ends, ARP beside it, and nothing of
     what is outside the window; tshark reads lengths and bytes.

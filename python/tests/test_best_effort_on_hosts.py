@@ -81,6 +81,7 @@ def test_best_effort_is_named_where_only_some_frames_wait_for_it_too_long() -> N
     assert sum(found["S"].values()) < 10
 
 
+@pytest.mark.slow
 def test_tcp_of_short_frames_may_take_what_other_connections_have(tmp_path: Path) -> None:
     """Of frames of 599 bytes the wire takes one in 6.5 us, the driver one in 7 us. Beside one of
     1518 bytes it takes 0.2 s until they are so many that the driver is what all wait for: the
@@ -108,6 +109,7 @@ def test_tcp_of_short_frames_may_take_what_other_connections_have(tmp_path: Path
     assert run.returncode == 1, run.stderr
 
 
+@pytest.mark.slow
 def test_late_frames_are_no_affair_of_an_etf_that_is_not_there(tmp_path: Path) -> None:
     """Of 24 frames in a row, 7 us each in the driver, the last are late if all come at once."""
     path = tmp_path / "many.toml"
@@ -165,6 +167,7 @@ def test_a_host_whose_queue_best_effort_fills_is_named() -> None:
     assert words.endswith("station a takes at most one frame in 121600 ns (98684210 bit/s)")
 
 
+@pytest.mark.slow
 def test_frames_that_come_when_no_slot_is_left_are_late() -> None:
     """The next slot of the class is 100 ms away; "no_slot" was a defect: exit code 70."""
     own = KEEPON.replace("tc = 0", 'tc = 0, late = "relaxed"')

@@ -82,6 +82,7 @@ def test_fields_are_what_the_result_says(folder: Path) -> None:
         assert stamp_ns - int(row["keepon.txtime"]) == int(row["keepon.delay"])
 
 
+@pytest.mark.slow
 def test_best_effort_and_ptp_are_in_the_capture_of_the_window(folder: Path) -> None:
     result = json.loads((folder / "result.json").read_text())
     told, run = result["capture"], result["runs"][0]

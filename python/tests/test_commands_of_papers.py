@@ -56,6 +56,7 @@ def test_without_their_package_a_study_is_not_reported(
     assert refused.startswith("keepon: report of a study: ") and REMEDY in refused
 
 
+@pytest.mark.slow
 def test_what_plans_does_not_load_them() -> None:
     program = (
         "import sys; from keepon.cli.app import app;"

@@ -72,6 +72,7 @@ def test_the_page_has_both_runs_over_each_other_and_says_which_is_worse(keepon: 
     assert keepon("compare", "b", "a")[0] == EXIT_MET
 
 
+@pytest.mark.slow
 def test_a_result_is_not_worse_than_itself(keepon: Keepon) -> None:
     """Also where no delay is known, as with clocks that run free in target vm."""
     run(keepon, "a")
@@ -90,6 +91,7 @@ def test_a_result_is_not_worse_than_itself(keepon: Keepon) -> None:
     assert keepon("compare", "a", "a")[0] == EXIT_MET
 
 
+@pytest.mark.slow
 def test_streams_that_only_have_their_name_in_common_are_not_compared(keepon: Keepon) -> None:
     run(keepon, "a")
     run(keepon, "b", **{'"talker"': '"sender"'})
@@ -124,6 +126,7 @@ def test_a_scenario_that_has_grown_is_compared_with_what_it_was(keepon: Keepon) 
     assert keepon("compare", "more", "less")[0] in (0, 1)
 
 
+@pytest.mark.slow
 def test_what_differs_is_said(keepon: Keepon) -> None:
     run(keepon, "a")
     run(keepon, "b", **{"period_ns = 1_000_000": "period_ns = 2_000_000"})
@@ -146,6 +149,7 @@ def test_a_page_that_cannot_be_written_is_one_sentence_and_leaves_nothing(
     assert len(err.splitlines()) == 1 and sorted(Path().iterdir()) == before
 
 
+@pytest.mark.slow
 def test_a_report_that_cannot_be_written_leaves_the_earlier_one(keepon: Keepon) -> None:
     run(keepon, "a")
     page = Path("a/report.html")
@@ -156,6 +160,7 @@ def test_a_report_that_cannot_be_written_leaves_the_earlier_one(keepon: Keepon) 
     assert sorted(path.name for path in Path("a").iterdir() if path.name.startswith(".")) == []
 
 
+@pytest.mark.slow
 def test_what_else_differs_is_said(keepon: Keepon) -> None:
     run(keepon, "a")
     load = '\n[[load]]\nid = "B1"\ntalker = "talker"\nlistener = "listener"\nkind = "saturate"\n'
@@ -173,6 +178,7 @@ def test_what_else_differs_is_said(keepon: Keepon) -> None:
     assert "not the same: station listener: cpu_ppm" in out
 
 
+@pytest.mark.slow
 def test_whatever_delays_depend_on_is_said(keepon: Keepon) -> None:
     """Of a new part of a scenario too: none is named for it."""
     run(keepon, "a")

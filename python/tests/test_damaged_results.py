@@ -172,6 +172,7 @@ def test_a_plan_with_other_bounds_is_told(
     assert "and that of the result is another" in report(changed)[1]
 
 
+@pytest.mark.slow
 def test_defaults_that_are_not_there_are_those_of_this_version(
     whole: tuple[Path, dict[str, Any]], report: Callable[[dict[str, Any]], tuple[int, str]]
 ) -> None:
@@ -182,6 +183,7 @@ def test_defaults_that_are_not_there_are_those_of_this_version(
     assert code in (EXIT_MET, EXIT_MISSED) and said == ""
 
 
+@pytest.mark.slow
 def test_a_plan_of_another_network_is_told(
     whole: tuple[Path, dict[str, Any]], report: Callable[[dict[str, Any]], tuple[int, str]]
 ) -> None:

@@ -109,6 +109,7 @@ def test_all_that_a_value_may_be_is_told() -> None:
         documents.check("r", calibrated, Calibrated)
 
 
+@pytest.mark.slow
 def test_a_list_too_long_is_told() -> None:
     changed = copy.deepcopy(_documents()["result"])
     changed["runs"][0]["window_ns"].append(7)

@@ -176,6 +176,7 @@ def test_an_error_that_a_library_made_of_it_is_no_defect(
         assert edge.guard(lambda: int("x")) == 70  # of another command
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", interrupts.ENDING)
 def test_who_ends_it_while_it_loads_gets_one_sentence(number: signal.Signals) -> None:
     """numpy is among the first that are loaded, and more than half of the time comes after it."""

@@ -201,6 +201,7 @@ def test_options_that_make_no_sense_are_refused(
     assert not out.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["yang", "tsntool"])
 def test_formats_of_gates_need_gates(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -225,6 +226,7 @@ def test_a_plan_that_lacks_what_a_format_needs_is_refused(habitat: Planned, tmp_
 # ---- what is written, and what is left alone ----
 
 
+@pytest.mark.slow
 def test_json_says_what_was_written(
     plan_file: Path,
     tmp_path: Path,
@@ -619,6 +621,7 @@ def test_padded_messages_are_told_of() -> None:
     assert any("linuxptp drops" in note for note in commands.export(planned).notes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["habitat", "robot-cell", "gptp"])
 def test_scripts_are_posix_shell(name: str) -> None:
     scenario = loading.load(ROOT / "examples" / f"{name}.toml")

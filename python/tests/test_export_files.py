@@ -82,6 +82,7 @@ def read_dot(text: str) -> tuple[dict[str, dict[str, str]], list[tuple[str, str,
     return nodes, edges
 
 
+@pytest.mark.slow
 @given(st.text(st.characters(exclude_categories=("Cc", "Cs")) | st.just("\n")))
 def test_a_quoted_string_is_read_back(text: str) -> None:
     match = re.fullmatch(STRING, dot.quoted(text), re.DOTALL)
@@ -117,6 +118,7 @@ def test_the_picture_has_every_node_link_and_route(habitat: Planned) -> None:
     assert len({style["color"] for _, _, style in edges}) == len(scenario.stream) + 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", [HABITAT, ROBOT_CELL], ids=["habitat", "robot-cell"])
 def test_graphviz_draws_every_node_and_edge(path: Path) -> None:
     scenario = loading.load(path)

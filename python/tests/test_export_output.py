@@ -21,6 +21,7 @@ from test_export_commands import habitat, keepon, plan_file
 __all__ = ["habitat", "plan_file"]
 
 
+@pytest.mark.slow
 def test_nothing_is_replaced_unless_asked(
     plan_file: Path,
     tmp_path: Path,
@@ -50,6 +51,7 @@ def test_nothing_is_replaced_unless_asked(
     assert sorted(path.name for path in out.parent.iterdir()) == ["out"]
 
 
+@pytest.mark.slow
 def test_a_folder_takes_the_place_of_an_earlier_export_whole(
     plan_file: Path, tmp_path: Path
 ) -> None:
@@ -60,6 +62,7 @@ def test_a_folder_takes_the_place_of_an_earlier_export_whole(
     assert not list(out.glob("*.cfg"))
 
 
+@pytest.mark.slow
 def test_foreign_folders_and_wrong_kinds_of_place_are_left(
     plan_file: Path,
     tmp_path: Path,
@@ -78,6 +81,7 @@ def test_foreign_folders_and_wrong_kinds_of_place_are_left(
     assert "cannot be written" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_failed_write_leaves_what_was_there(
     plan_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -101,6 +105,7 @@ def test_a_failed_write_leaves_what_was_there(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "plan.json"]
 
 
+@pytest.mark.slow
 def test_a_failed_exchange_brings_the_earlier_export_back(
     plan_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -122,6 +127,7 @@ def test_a_failed_exchange_brings_the_earlier_export_back(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "plan.json"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["yang", "dot"])
 def test_what_a_killed_export_was_to_replace_stays(
     name: str, plan_file: Path, tmp_path: Path

@@ -122,6 +122,7 @@ STREAMS = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(streams=STREAMS, gates=st.sampled_from(["auto", "none"]))
 def test_what_the_format_carries_comes_back(

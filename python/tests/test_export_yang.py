@@ -51,6 +51,7 @@ def valid(model: DataModel, document: dict[str, Any]) -> None:
     model.from_raw(document).validate(ValidationScope.all, ContentType.all)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", [HABITAT, ROBOT_CELL], ids=["habitat", "robot-cell"])
 def test_every_bridge_is_valid(model: DataModel, path: Path) -> None:
     scenario = loading.load(path)

@@ -12,12 +12,13 @@ import jsonschema
 import numpy as np
 import pytest
 from helpers import small
+from keepon import _sim
 from keepon.cli import session
 from keepon.errors import ConfigError
 from keepon.measure.statistics import IntArray
 from keepon.model import documents, hosts, reception, timing
 from keepon.model.hosts import Stage
-from keepon.targets.sim import build, construction, runner, specs
+from keepon.targets.sim import construction, runner, specs
 from keepon.targets.vm import target
 from keepon_papers import published
 
@@ -31,7 +32,7 @@ def sent(figure: dict[str, Any]) -> IntArray:
     """
     count, period_ns = RUNS * figure["packets_count"], figure["period_us"] * 1000
     stages, _ = hosts.host_of("raspberry-pi-4", "standard", 0.0)
-    simulation = build.simulator().Simulation(1, timing.EPOCH_NS)
+    simulation = _sim.Simulation(1, timing.EPOCH_NS)
     host = {name: vars(stage) for name, stage in stages.items()}
     talker = simulation.add_station(
         "talker", {"driver": "standard", "release": "sleep", "host": host}
@@ -147,7 +148,7 @@ def test_the_scenario_sets_what_nobody_has_published() -> None:
     station = small().station[0]
     own = station.model_copy(update={"nic": station.nic.model_copy(update={"fetch_ns": 1_500})})
     spec, used = specs.nic_spec(own, "keepon")
-    assert spec["fetch_ns"] == 1_500
+    assert spec.fetch_ns == 1_500
     assert (
         next(entry for entry in used if entry.parameter == "nic: fetch_ns").source_id == "scenario"
     )

@@ -75,6 +75,7 @@ def test_of_every_kind_of_key(key: str, line: int | None, tmp_path: Path) -> Non
         assert line_of(tmp_path / "a.toml", key) == line
 
 
+@pytest.mark.slow
 @given(st.lists(st.sampled_from(["", "# c", "v", "m", "t"]), max_size=60), st.data())
 def test_of_generated_files(kinds: list[str], data: st.DataObject) -> None:
     """Files whose lines are known as they are written."""

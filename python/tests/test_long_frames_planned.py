@@ -338,6 +338,7 @@ deadline_ns = {deadline_ns}
     return loading.parse(head + "".join(rows) + tail, "six.toml")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("deadline_ns", [100_000, 8_000])
 def test_slots_that_the_network_rules_out_give_way_to_shorter_ones(deadline_ns: int) -> None:
     """Padded to 980 bytes, of the shortest slot that holds them, they need 120 % of the link; on a
@@ -437,6 +438,7 @@ def drawn(chance: random.Random) -> tuple[Scenario, float]:
     return network(streams, keepon, rate_bps, own, duration_s=duration_s, **more), share
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(40))
 def test_what_the_wire_has_room_for_is_planned_and_keeps_its_bounds(seed: int) -> None:
     scenario, share = drawn(random.Random(seed))

@@ -90,6 +90,7 @@ def test_a_conflict_found_by_cp_sat_has_no_stream_too_many() -> None:
         assert make_plan(scenario.model_copy(update={"stream": rest}))["status"] == "feasible"
 
 
+@pytest.mark.slow
 def test_only_what_was_planned_and_checked_is_advised(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(explain, "_changes", lambda *_: iter([("stand on your head", clash())]))
     why = make_plan(clash())["why"]

@@ -145,6 +145,7 @@ def test_both_answers_occurred_often() -> None:
     assert _SEEN.count("infeasible") >= 3
 
 
+@pytest.mark.slow
 def test_cp_sat_and_first_fit_never_contradict_each_other() -> None:
     decided = {"feasible": 0, "infeasible": 0}
     for periods in itertools.product((8_000, 12_000), (12_000, 24_000, 30_000), (24_000, 60_000)):

@@ -277,6 +277,7 @@ def test_a_deadline_closer_than_the_clocks_of_the_gates_is_not_planned() -> None
 # ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "code"), [("met", 0), ("missed", 1), ("nothing checked", 4), ("no frames", 5)]
 )  # fmt: skip

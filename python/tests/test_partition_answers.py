@@ -45,6 +45,7 @@ def needed_by(problem: Problem) -> list[bounds.SlotBound]:
     return [bounds.slots_needed(problem, owner) for owner in range(problem.owner_count)]
 
 
+@pytest.mark.slow
 @SEARCH
 @given(plain_instances())
 def test_decides_the_published_problem_like_brute_force(case: Instance) -> None:
@@ -66,6 +67,7 @@ def test_decides_the_extended_problem_like_brute_force(case: Instance) -> None:
     assert check(answered(case, problem_of(case), outcome)).state != REJECTED
 
 
+@pytest.mark.slow
 def test_both_answers_are_frequent_in_those_instances() -> None:
     counts: Counter[tuple[str, bool]] = Counter()
 
@@ -92,6 +94,7 @@ def test_both_answers_are_frequent_in_those_instances() -> None:
         assert min(counts[FEASIBLE, plain], counts[INFEASIBLE, plain]) > total / 8, counts
 
 
+@pytest.mark.slow
 @SEARCH
 @given(extended_instances())
 def test_every_solver_is_sound_by_itself(case: Instance) -> None:
@@ -133,6 +136,7 @@ def test_the_whole_model_is_exact_with_and_without_bound_rows(case: Instance) ->
         assert sum(bound.slots for bound in sharpened) <= problem.ownable_slots
 
 
+@pytest.mark.slow
 @SEARCH
 @given(plain_instances(jitter_max=0))
 def test_without_jitter_pairs_are_exact_and_so_is_the_closed_form_on_chains(case: Instance) -> None:

@@ -74,6 +74,7 @@ def test_a_start_moved_out_of_its_jitter_is_rejected(case: Instance, data: st.Da
     assert check(row).state == REJECTED
 
 
+@pytest.mark.slow
 @FAST
 @given(st.one_of(plain_instances(), extended_instances()), st.data())
 def test_every_used_ring_slot_needs_its_owner(case: Instance, data: st.DataObject) -> None:
@@ -93,6 +94,7 @@ def test_every_used_ring_slot_needs_its_owner(case: Instance, data: st.DataObjec
     assert check(row).state == REJECTED
 
 
+@pytest.mark.slow
 @FAST
 @given(plain_instances(jitter_max=3), st.data())
 def test_two_frames_in_one_slot_are_rejected(case: Instance, data: st.DataObject) -> None:

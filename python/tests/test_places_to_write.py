@@ -106,6 +106,7 @@ def test_a_file_of_gigabytes_is_none_of_ours(called: Called) -> None:
             assert code == 2 and "would be lost" in told
 
 
+@pytest.mark.slow
 def test_what_a_command_wrote_it_writes_again(called: Called) -> None:
     for words in WRITING:
         if words[0] in ("plan", "compare", "partition"):

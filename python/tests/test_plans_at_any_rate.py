@@ -45,6 +45,7 @@ def outcome(text: str) -> str:
         return str(error)
 
 
+@pytest.mark.slow
 @given(
     mbps=st.sampled_from(RATES_MBPS),
     streams=st.booleans(),

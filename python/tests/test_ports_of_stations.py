@@ -249,6 +249,7 @@ def test_every_frame_of_a_random_hub_leaves_by_its_port_and_arrives_within_its_b
             assert due <= found["delivered"] <= due + bool(rest), entry.id
 
 
+@pytest.mark.slow
 def test_the_random_hubs_are_planned_and_of_every_kind() -> None:
     """What the property above looks at is there: few draws end before the plan."""
     seen: Counter[str] = Counter()

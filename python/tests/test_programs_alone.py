@@ -30,6 +30,7 @@ NO_JOB = "is no job of keepon run --target host ("
         ("testbed other .", f"keepon: other: {NO_JOB}'int' object is not iterable)"),
         ("doctor none0", 'keepon: argument IFACE = "none0": is no interface here; there are'),
         ("hwcheck lo --slot-bytes 0", "keepon: "),
+        ("plan cell.toml", 'keepon: command "plan" is of package keepon, which is not'),
         ("link show none0", 'keepon: there is no device "none0"; ip link lists those there'),
         ("link add lo rt0 slot_bytes x", 'keepon: slot_bytes "x" is no number from 0 to'),
     ],

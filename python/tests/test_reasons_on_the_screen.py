@@ -126,6 +126,7 @@ def test_a_run_says_what_best_effort_loses(
     assert "lost" not in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("talker", "frame_bytes", "why", "lost"),
     [
@@ -152,6 +153,7 @@ def test_a_run_says_what_best_effort_was_asked_and_what_arrived(
     assert (" takes " in said, " lost " in said) == (bool(why), bool(lost))
 
 
+@pytest.mark.slow
 def test_best_effort_that_keeps_a_driver_busy_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

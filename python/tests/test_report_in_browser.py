@@ -103,6 +103,7 @@ def test_a_name_that_has_no_room_in_its_bar_is_not_cut_to_another(
     assert browser.does(CUT) == [] and 0 < browser.does(visible) < count
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_everything_has_a_name_for_those_who_do_not_see_it(
     browser: Browser, pages: dict[str, Path], name: str

@@ -222,7 +222,7 @@ def test_every_driver_has_the_same_delta_unless_the_scenario_says_otherwise() ->
     plan = session.planned(scenario)
     gateway = next(station for station in scenario.station if station.driver == "under-test")
     deltas = {
-        driver: station_spec(scenario, gateway, driver, plan, [gateway.name])[0]["etf_delta_ns"]
+        driver: station_spec(scenario, gateway, driver, plan, [gateway.name])[0].etf_delta_ns
         for driver in ("keepon", "standard", "launchtime")
     }
     assert set(deltas.values()) == {150_000}
@@ -409,6 +409,7 @@ def test_wrong_input_exits_2_in_one_line(
         assert printed.out == "", arguments
 
 
+@pytest.mark.slow
 def test_a_result_whose_scenario_was_damaged_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -83,10 +83,12 @@ def test_two_frames_leave_by_one_opening_one_behind_the_other(
     assert trial(scenario, plan)["unsent"] == {}
 
 
+@pytest.mark.slow
 def test_one_queue_has_one_frame_alone_with_isolation_frame() -> None:
     assert make_plan(two("frame", 5, 5))["status"] == "unknown"
 
 
+@pytest.mark.slow
 def test_a_frame_that_its_gate_leaves_no_time_behind_another_is_not_placed() -> None:
     streams = [{"priority": number, "offset_ns": 100_000 + number} for number in (2, 5)]
     for window_ns, status in ((16_400, "feasible"), (16_200, "unknown")):
@@ -111,6 +113,7 @@ def test_none_waits_where_not_all_frames_can_be_followed(monkeypatch: pytest.Mon
     assert make_plan(two("frame", 2, 5))["status"] == "unknown"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(40))
 def test_whoever_shares_an_opening_the_order_is_that_of_the_bridge(seed: int) -> None:
     """Random streams, most of which come before the gate opens: nothing that is planned is refused

@@ -28,6 +28,7 @@ def machine(example: str) -> Machine:
     return Machine(scenario, session.planned(scenario), "keepon")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("example", ["habitat", "robot-cell", "gptp"])
 def test_every_step_is_in_the_script_in_order(example: str) -> None:
     its = machine(example)

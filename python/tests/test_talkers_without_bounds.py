@@ -44,6 +44,7 @@ def test_a_deadline_that_no_bound_keeps_is_missed_in_the_trial(
     assert trial(scenario, planned(scenario))["unsent"] == {"s": {told: 10}}
 
 
+@pytest.mark.slow
 def test_what_the_command_says_of_a_missed_deadline_helps(tmp_path: Path) -> None:
     path = tmp_path / "late.toml"
     path.write_text(text_of(*one_stream("standard", 200_000, SLEEPING)), encoding="utf-8")
@@ -58,6 +59,7 @@ def test_what_the_command_says_of_a_missed_deadline_helps(tmp_path: Path) -> Non
         assert trial(scenario, planned(scenario))["unsent"] == {}
 
 
+@pytest.mark.slow
 def test_a_deadline_that_only_the_trial_has_seen_is_no_promise(tmp_path: Path) -> None:
     """Clocks 100 ppm apart, and nothing sets them: it is missed after half a second."""
     path = tmp_path / "drifts.toml"
@@ -87,6 +89,7 @@ def together(queue_frames: int, more: str) -> list[str]:
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_what_the_command_says_of_a_full_queue_helps(tmp_path: Path) -> None:
     """Priority 4 has class 2 of four (IEEE Std 802.1Q-2022, table 8-5)."""
     path = tmp_path / "full.toml"

@@ -231,6 +231,7 @@ def test_first_fit_starts_again_with_those_that_found_no_place(
     assert solve.decide(ground, Limits()).status == "unknown"
 
 
+@pytest.mark.slow
 def test_a_stream_that_finds_no_place_keeps_no_other_from_being_tried() -> None:
     ground = Ground(
         star([*CROWD, {"talker": "other", "period_ns": 16_000, "listeners": ["s0"], "priority": 3}])

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import tomli_w
 from helpers import ROOT, small, small_text
+from keepon._sim import StationSpec
 from keepon.cli import session
 from keepon.errors import ConfigError
 from keepon.measure import clocks
@@ -350,11 +351,12 @@ def test_frames_that_do_not_add_up_are_noticed() -> None:
 
 def test_ideal_clocks_are_untouched() -> None:
     scenario: Scenario = small()
-    assert timesync.station_spec(scenario, scenario.station[0], "keepon") == ({}, [])
-    assert timesync.bridge_spec(scenario, scenario.bridge[0]) == {
-        "processing_ns": 2000, "ppm": 0.0, "queue_frames": 1024,
-        "queues": [1, 0, 2, 3, 4, 5, 6, 7],
-    }  # fmt: skip
+    station, bridge = StationSpec(), timesync.bridge_spec(scenario, scenario.bridge[0])
+    assert timesync.set_by_ptp(station, scenario, scenario.station[0]) == []
+    assert (station.sync, station.host.rx.median_ns) == ("ideal", 0)
+    assert (bridge.ppm, bridge.wander_ppb_per_s, bridge.sync) == (0, 0, "none")
+    assert (bridge.processing_ns, bridge.queue_frames) == (2000, 1024)
+    assert bridge.queues == [1, 0, 2, 3, 4, 5, 6, 7]
     result = run_all(scenario, session.planned(scenario), 1).result
     assert "ptp_frames" not in result["runs"][0]
 

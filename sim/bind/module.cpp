@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Python module keepon._sim: one class. Reference: python/src/keepon/_sim.pyi.
+// Python module keepon._sim: Simulation, and the specifications it takes. Reference: python/src/keepon/_sim.pyi.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
-#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <chrono>
-#include <optional>
 
 #include "keepon/sim/simulation.hpp"
 #include "results.hpp"
@@ -146,19 +144,22 @@ NB_MODULE(_sim, m)
 		},
 		"Names of the core's counters.");
 
+	BindSpecs(m);
 	nb::class_<PySimulation>(m, "Simulation")
 		.def(nb::init<std::uint64_t, std::int64_t>(), "seed"_a,
 		     "epoch_ns"_a = 1'700'000'000'000'000'000)
 		.def(
 			"add_station",
-			[](PySimulation &self, const std::string &name, nb::dict spec) {
-				return self.Idle().AddStation(name, ReadStation(name, spec));
+			[](PySimulation &self, const std::string &name, nb::handle spec) {
+				return self.Idle().AddStation(
+					name, Made<StationSpec>(spec, "station " + Quoted(name)));
 			},
 			"name"_a, "spec"_a)
 		.def(
 			"add_bridge",
-			[](PySimulation &self, const std::string &name, nb::dict spec) {
-				return self.Idle().AddBridge(name, ReadBridge(name, spec));
+			[](PySimulation &self, const std::string &name, nb::handle spec) {
+				return self.Idle().AddBridge(
+					name, Made<BridgeSpec>(spec, "bridge " + Quoted(name)));
 			},
 			"name"_a, "spec"_a)
 		.def(
@@ -176,8 +177,8 @@ NB_MODULE(_sim, m)
 			"a"_a, "b"_a, "probability"_a)
 		.def(
 			"set_sync",
-			[](PySimulation &self, nb::dict spec) {
-				self.Idle().SetSync(ReadSync(spec));
+			[](PySimulation &self, nb::handle spec) {
+				self.Idle().SetSync(Made<PtpSpec>(spec, "sync"));
 			},
 			"spec"_a)
 		.def(
@@ -191,21 +192,21 @@ NB_MODULE(_sim, m)
 		.def("set_gates", &SetGates, "bridge"_a, "peer"_a, "base_ns"_a, "entries"_a)
 		.def(
 			"add_stream",
-			[](PySimulation &self, nb::dict spec) {
-				return self.Idle().AddStream(ReadStream(spec));
+			[](PySimulation &self, nb::handle spec) {
+				return self.Idle().AddStream(Made<StreamSpec>(spec, "stream"));
 			},
 			"spec"_a)
 		.def(
 			"add_load",
-			[](PySimulation &self, nb::dict spec) {
-				return self.Idle().AddLoad(ReadLoad(spec));
+			[](PySimulation &self, nb::handle spec) {
+				return self.Idle().AddLoad(Made<LoadSpec>(spec, "load"));
 			},
 			"spec"_a)
 		.def(
 			"add_fault",
-			[](PySimulation &self, const std::string &kind, std::int64_t node,
-			   std::int64_t at_ns, std::int64_t value_ns, std::int64_t port) {
-				self.Idle().AddFault(ReadFault(kind, node, at_ns, value_ns, port));
+			[](PySimulation &self, const std::string &kind, NodeId node,
+			   std::int64_t at_ns, std::int64_t value_ns, std::uint32_t port) {
+				self.Idle().AddFault({ kind, node, at_ns, value_ns, port });
 			},
 			"kind"_a, "node"_a, "at_ns"_a, "value_ns"_a, "port"_a = 0)
 		.def(

@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "keepon/sim/rx_ring.hpp"
+#include "specs.hpp"
 
 namespace keepon::sim::bind
 {
@@ -162,23 +163,18 @@ nb::dict PacerState(KeeponTransmitter &keepon)
 
 /// A number, or its word among \p unit, which has bars between words.
 template <typename Type>
-void PutField(nb::dict &dict, const char *name, Type value, std::string unit)
+nb::object FieldValue(Type value, const char *unit)
 {
-	if (std::is_same_v<Type, bool> || unit.find('|') == std::string::npos) {
-		dict[name] = value;
-		return;
-	}
-	const char *word = std::strtok(unit.data(), "|");
-	for (u64 i = 0; i < value; i++)
-		word = std::strtok(nullptr, "|");
-	dict[name] = word;
+	const bool number = std::is_same_v<Type, bool> || !std::strchr(unit, '|');
+	return number ? nb::cast(value) : nb::cast(WordOf(value, unit));
 }
 
 nb::dict PacerConfig(const KeeponTransmitter &keepon)
 {
 	const kpn_config &config = keepon.Config();
 	nb::dict dict;
-#define PUT(field, type, option, attribute, unit, ...) PutField(dict, #field, config.field, unit);
+#define PUT(field, type, option, attribute, unit, ...) \
+	dict[#field] = FieldValue(config.field, unit);
 	KPN_CONFIG_FIELDS(PUT)
 #undef PUT
 	dict["slot_time_ps"] = keepon.SlotPs();

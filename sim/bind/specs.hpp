@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From Python dicts to the specifications of sim/spec.hpp.
+// The specifications of sim/spec.hpp as classes of Python.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -12,12 +12,15 @@
 namespace keepon::sim::bind
 {
 
-StationSpec ReadStation(const std::string &name, nanobind::dict spec);
-BridgeSpec ReadBridge(const std::string &name, nanobind::dict spec);
-StreamSpec ReadStream(nanobind::dict spec);
-LoadSpec ReadLoad(nanobind::dict spec);
-PtpSpec ReadSync(nanobind::dict spec);
-FaultSpec ReadFault(const std::string &kind, std::int64_t node, std::int64_t at_ns,
-		    std::int64_t value_ns, std::int64_t port);
+void BindSpecs(nanobind::module_ &m);
+
+/// \p value itself, or one with the attributes that a dict names; None leaves the default.
+/// \param where  first words of what is wrong with it
+/// \throws ValueError
+template <class Spec>
+Spec Made(nanobind::handle value, const std::string &where);
+
+/// Of a number that stands for one of \p words, which have bars between them.
+std::string WordOf(std::uint64_t number, std::string words);
 
 } // namespace keepon::sim::bind

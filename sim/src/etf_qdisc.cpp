@@ -11,7 +11,7 @@ namespace
 
 std::unique_ptr<Qdisc> Make(const LeafSetup &setup)
 {
-	return std::make_unique<EtfQdisc>(setup.host, setup.below, setup.spec.etf, setup.labeller,
+	return std::make_unique<EtfQdisc>(setup.host, setup.below, setup.spec, setup.labeller,
 					  setup.taker);
 }
 

@@ -11,7 +11,7 @@ namespace
 
 std::unique_ptr<Qdisc> Make(const LeafSetup &setup)
 {
-	return std::make_unique<GuardQdisc>(setup.host, setup.below, setup.spec.guard);
+	return std::make_unique<GuardQdisc>(setup.host, setup.below, setup.spec);
 }
 
 const Registry<LeafKind>::Entry kEntry{ "guard", { Make } };

@@ -7,13 +7,13 @@ namespace keepon::sim
 const LatencySpec &HostStages::SpecOf(HostStage stage) const
 {
 	switch (stage) {
-	case HostStage::kWakeup: return spec_.wakeup;
-	case HostStage::kStack: return spec_.stack;
-	case HostStage::kDriver: return spec_.driver_stage;
-	case HostStage::kTimer: return spec_.timer;
+	case HostStage::kWakeup: return spec_.host.wakeup;
+	case HostStage::kStack: return spec_.host.stack;
+	case HostStage::kDriver: return spec_.host.driver;
+	case HostStage::kTimer: return spec_.host.timer;
 	case HostStage::kRx: break;
 	}
-	return spec_.rx;
+	return spec_.host.rx;
 }
 
 Latency &HostStages::Of(HostStage stage, const char *purpose)

@@ -36,8 +36,8 @@ std::uint32_t PaperOverheadNs(const StationSpec &spec, const kpn_config &config,
 {
 	const double slot_ns =
 		kpn_wire_bytes(config.slot_bytes) * 8e9 / static_cast<double>(rate_bps);
-	const double late_ns =
-		spec.poll.base_ns + spec.poll.median_ns * std::exp(3 * spec.poll.sigma);
+	const LatencySpec &poll = spec.host.poll;
+	const double late_ns = poll.base_ns + poll.median_ns * std::exp(3 * poll.sigma);
 	const double nic_ns = static_cast<double>(
 		2 * spec.nic.index_read_ns + spec.nic.index_lag_ns_max + spec.nic.restart_ns_max);
 	return static_cast<std::uint32_t>(
@@ -159,7 +159,7 @@ KeeponTransmitter::KeeponTransmitter(const TransmitterSetup &setup)
 	  nic_oscillator_(setup.nic_oscillator), cpu_oscillator_(setup.cpu_oscillator),
 	  clock_(setup.clock), sync_kind_(setup.sync), sink_(setup.sink), cpu_(setup.cpu),
 	  poll_irq_(setup.cpu, CpuPriority::kHardIrq),
-	  poll_latency_(spec_.poll, Rng(world_.seed, name_, "poll")),
+	  poll_latency_(spec_.host.poll, Rng(world_.seed, name_, "poll")),
 	  read_rng_(world_.seed, name_, "index read"), probe_rng_(world_.seed, name_, "probe"),
 	  read_ps_(spec_.nic.index_read_ns * kPsPerNs), probe_(spec_.probe),
 	  index_offset_slots_(static_cast<std::uint64_t>(spec_.probe.index_offset_slots)),
@@ -217,7 +217,7 @@ KeeponTransmitter::~KeeponTransmitter() = default;
 
 void KeeponTransmitter::OnLinked(Transmitter *peer, TimePs propagation_ps)
 {
-	if (!spec_.keepon.merge)
+	if (!spec_.keepon.Dual())
 		return;
 	auto *keepon = dynamic_cast<KeeponTransmitter *>(peer);
 	if (!keepon)
@@ -293,7 +293,10 @@ void KeeponTransmitter::MakeConfig(const StationSpec &spec, std::uint64_t rate_b
 #define SET(field, ...) config_.field = k.field.value_or(config_.field);
 	KPN_CONFIG_FIELDS(SET)
 #undef SET
-	config_.clock_read = static_cast<u8>(k.clock.value_or(config_.clock_read));
+	const std::optional<int> clock = !k.Dual()                      ? k.clock :
+					 k.merge == KPN_MERGE_PUBLISHED ? KPN_CLOCK_COUNTER :
+									  KPN_CLOCK_INTERPOLATED;
+	config_.clock_read = static_cast<u8>(clock.value_or(config_.clock_read));
 	config_.budget_frames =
 		std::max(config_.budget_frames,
 			 std::min<u32>(config_.batch_slots * 2, u32{ KPN_BUDGET_FRAMES_MAX }));
@@ -305,7 +308,7 @@ void KeeponTransmitter::MakeConfig(const StationSpec &spec, std::uint64_t rate_b
 	if (config_.mode == KPN_MODE_PAPER) {
 		// What the paper fixes (docs/model.md): counter clock, depth = batch, floor, period
 		// = ring.
-		config_.clock_read = static_cast<u8>(k.clock.value_or(KPN_CLOCK_COUNTER));
+		config_.clock_read = static_cast<u8>(clock.value_or(KPN_CLOCK_COUNTER));
 		config_.depth_slots = k.depth_slots.value_or(config_.batch_slots);
 		for (kpn_class_config &tc : config_.classes)
 			tc.rounding = KPN_ROUND_FLOOR;

@@ -195,7 +195,7 @@ kpn_bounds KeeponTransmitter::Bounds(std::uint32_t rate_ppb, std::uint32_t rate_
 std::unique_ptr<NodeClock> KeeponTransmitter::MakePhc()
 {
 	KeepHistory();
-	if (spec_.keepon.merge)
+	if (spec_.keepon.Dual())
 		return std::make_unique<DualClock>(*this);
 	return std::make_unique<KeeponClock>(*this);
 }

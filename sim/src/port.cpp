@@ -16,10 +16,10 @@ StationSpec SpecOf(const PortSetup &setup)
 	StationSpec spec = setup.spec;
 	if (setup.number < spec.ports.size()) {
 		const PortSpec &own = setup.spec.ports[setup.number];
-		spec.nic = own.nic;
-		spec.nic_ppm = own.nic_ppm;
-		spec.keepon = own.keepon;
-		spec.qdisc = own.qdisc;
+		spec.nic = own.nic.value_or(spec.nic);
+		spec.nic_ppm = own.nic_ppm.value_or(spec.nic_ppm);
+		spec.keepon = own.keepon.value_or(spec.keepon);
+		spec.qdisc = own.qdisc ? own.qdisc : spec.qdisc;
 	}
 	spec.ports.clear();
 	return spec;

@@ -18,7 +18,7 @@ RxRing::RxRing(World &world, const std::string &name, const StationSpec &spec,
 	       Oscillator &cpu_oscillator, HostCpu &cpu)
 	: world_(world), own_(own), peer_(peer), propagation_ps_(propagation_ps),
 	  cpu_oscillator_(cpu_oscillator), cpu_(cpu), poll_irq_(cpu, CpuPriority::kHardIrq),
-	  poll_latency_(spec.poll, Rng(world.seed, name, "rx poll")),
+	  poll_latency_(spec.host.poll, Rng(world.seed, name, "rx poll")),
 	  rng_(world.seed, name, "rx index read"), read_ps_(spec.nic.index_read_ns * kPsPerNs),
 	  lag_ps_min_(spec.nic.rx_lag_ns_min * kPsPerNs),
 	  lag_ps_max_(spec.nic.rx_lag_ns_max * kPsPerNs)
@@ -48,8 +48,7 @@ RxRing::RxRing(World &world, const std::string &name, const StationSpec &spec,
 	kpn_rx_init(&rx_, &rx);
 	const auto tau_ns = spec.keepon.tau_ns ? static_cast<std::uint64_t>(*spec.keepon.tau_ns) :
 						 kpn_merge_tau_ns(&config);
-	kpn_dual_init(&dual_, own.Pacer(), &rx_, static_cast<kpn_merge>(spec.keepon.merge.value()),
-		      tau_ns);
+	kpn_dual_init(&dual_, own.Pacer(), &rx_, static_cast<kpn_merge>(spec.keepon.merge), tau_ns);
 	peer.HearFrames(*this);
 	own.UseBothRings(dual_);
 }

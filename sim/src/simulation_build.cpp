@@ -3,6 +3,7 @@
 #include "keepon/sim/simulation.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 #include <memory>
 #include <utility>
@@ -29,12 +30,50 @@ void CheckKind(const std::string &station, const char *key, const std::string &v
 				 " is not one of " + Registry<Kind>::Names());
 }
 
-void CheckLeaves(const std::string &station, const std::optional<QdiscSpec> &qdisc)
+/// Checks what must fit together, and fills in what follows.
+void Complete(const std::string &station, std::optional<QdiscSpec> &qdisc)
 {
 	if (!qdisc)
 		return;
-	for (const LeafSpec &leaf : qdisc->leaves)
+	const auto refuse = [&](const std::string &problem) {
+		throw ValueError("station " + Quoted(station) + ": qdisc: " + problem);
+	};
+	for (const LeafSpec &leaf : qdisc->leaves) {
 		CheckKind<LeafKind>(station, "kind of a qdisc", leaf.kind);
+		if (leaf.rate_bps && !kpn_byte_time_ps(leaf.rate_bps))
+			refuse("rate_bps = " + std::to_string(leaf.rate_bps) +
+			       " is not 0 or the rate of an Ethernet");
+	}
+	if (qdisc->queue_of_class.size() != KPN_CLASS_COUNT)
+		refuse("queues has not 16 entries, the queue of each class");
+	if (!qdisc->taprio)
+		return;
+	TaprioSpec &taprio = *qdisc->taprio;
+	std::int64_t total_ns = 0;
+	for (const GateWindow &window : taprio.windows)
+		total_ns += window.ns;
+	taprio.cycle_ns = taprio.cycle_ns ? taprio.cycle_ns : total_ns;
+	if (taprio.windows.empty() || taprio.cycle_ns < total_ns)
+		refuse("cycle_ns = " + std::to_string(taprio.cycle_ns) + " is not within " +
+		       std::to_string(std::max<std::int64_t>(total_ns, 1)) + " to 2^61");
+}
+
+void Complete(const std::string &station, NicSpec &nic)
+{
+	const auto complete = [&](const char *key, std::int64_t &value, std::int64_t min,
+				  std::int64_t otherwise) {
+		if (value < 0)
+			value = std::max(min, otherwise);
+		if (value < min)
+			throw ValueError("station " + Quoted(station) + ": nic: " + key + " = " +
+					 std::to_string(value) + " is below " +
+					 std::to_string(min));
+	};
+	complete("index_lag_ns_max", nic.index_lag_ns_max, nic.index_lag_ns_min, 0);
+	complete("rx_lag_ns_max", nic.rx_lag_ns_max, nic.rx_lag_ns_min, 500);
+	complete("fetch_ns_max", nic.fetch_ns_max, nic.fetch_ns, 0);
+	complete("restart_ns", nic.restart_ns, nic.fetch_ns, 2000);
+	complete("restart_ns_max", nic.restart_ns_max, nic.restart_ns, 0);
 }
 
 } // namespace
@@ -68,18 +107,22 @@ const Simulation::Node &Simulation::NodeAt(NodeId node, const char *key) const
 	return nodes_[node];
 }
 
-NodeId Simulation::AddStation(const std::string &name, const StationSpec &spec)
+NodeId Simulation::AddStation(const std::string &name, StationSpec spec)
 {
 	CheckNew(name);
 	CheckKind<TransmitterKind>(name, "driver", spec.driver);
 	CheckKind<ReleaseKind>(name, "release", spec.release);
 	CheckKind<SyncKind>(name, "sync", spec.sync);
-	CheckLeaves(name, spec.qdisc);
-	for (const PortSpec &port : spec.ports)
-		CheckLeaves(name, port.qdisc);
+	Complete(name, spec.qdisc);
+	Complete(name, spec.nic);
+	for (PortSpec &port : spec.ports) {
+		Complete(name, port.qdisc);
+		if (port.nic)
+			Complete(name, *port.nic);
+	}
 	Node &node = nodes_.emplace_back();
 	node.name = name;
-	node.station_spec = spec;
+	node.station_spec = std::move(spec);
 	return static_cast<NodeId>(nodes_.size() - 1);
 }
 
@@ -321,13 +364,15 @@ FlowId Simulation::NewFlow(Flow flow, int queue)
 	return id;
 }
 
-FlowId Simulation::AddStream(const StreamSpec &spec)
+FlowId Simulation::AddStream(StreamSpec spec)
 {
 	const std::string what = "stream " + Quoted(spec.id);
 	CheckBuilding();
 	CheckTalker(what, spec.talker, spec.frame_bytes);
 	if (spec.listeners.empty())
 		throw ValueError(what + ": listeners is empty");
+	if (spec.routes.empty())
+		spec.routes.resize(spec.listeners.size());
 	if (spec.routes.size() != spec.listeners.size())
 		throw ValueError(what + ": " + std::to_string(spec.routes.size()) + " routes for " +
 				 std::to_string(spec.listeners.size()) +
@@ -467,6 +512,12 @@ void Simulation::AddFault(const FaultSpec &spec)
 	if (!kind)
 		throw ValueError(what + "kind = " + Quoted(spec.kind) + " is not one of " +
 				 Registry<FaultKind>::Names());
+	if (spec.at_ns < 0 || spec.at_ns > 4'000'000'000'000'000)
+		throw ValueError(what + "at_ns = " + std::to_string(spec.at_ns) +
+				 " is not within 0 to 4e15");
+	if (std::abs(spec.value_ns / kNsPerS) > 1'000'000)
+		throw ValueError(what + "value_ns = " + std::to_string(spec.value_ns) +
+				 " is not within -1e15 to 1e15");
 	const FaultTarget target = TargetOf(spec);
 	const std::string problem = kind->problem(target, spec);
 	if (!problem.empty())

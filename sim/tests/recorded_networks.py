@@ -24,7 +24,6 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -89,7 +88,16 @@ class Recorder:
 
 
 def plain(value: Any) -> Any:
-    """As JSON has it, and back: dict keys that are numbers as strings, mappings as dicts."""
+    """As JSON has it, and back: dict keys that are numbers as strings, specifications as what
+    they do not leave to defaults.
+    """
+    if type(value).__module__ == "keepon._sim":
+        default = type(value)()
+        value = {
+            name: own
+            for name in dir(value)
+            if name[0] != "_" and (own := getattr(value, name)) != getattr(default, name)
+        }
     if isinstance(value, dict):
         return {str(key): plain(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
@@ -119,13 +127,11 @@ def record(case: Case) -> dict[str, Any]:
     plan = session.planned(scenario)
     recorder = Recorder(epoch_ns_for(scenario))
 
-    module = SimpleNamespace(Simulation=lambda seed, epoch_ns: recorder)
-    original = build.simulator
-    build.simulator = lambda: module  # type: ignore[assignment,return-value]
+    build.Simulation = lambda seed, epoch_ns: recorder  # type: ignore[assignment,misc]
     try:
         built = build.Build(scenario, plan, case.driver, 1)
     finally:
-        build.simulator = original
+        build.Simulation = _sim.Simulation  # type: ignore[misc]
     recorder.set_window(*measured_ns(scenario))
     return {
         **plain(recorder.network),

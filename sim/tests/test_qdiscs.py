@@ -283,7 +283,7 @@ def test_late_frames_end_or_go_at_once(accounts, late, verdict):
 # ---- taprio ----
 
 # Mitsubishi paper, Table 1: 300, 300 and 400 us of 1 ms; its classes all share queue 0.
-WINDOWS = {"gates": [1, 2, 4], "lengths_ns": [300_000, 300_000, 400_000]}
+WINDOWS = {"windows": [(1, 300_000), (2, 300_000), (4, 400_000)]}
 ASSIST = {**WINDOWS, "txtime_assist": True, "txtime_delay_ns": 40_000}
 TC2 = (600_000, 1_000_000)
 
@@ -525,12 +525,12 @@ def test_the_same_seed_is_the_same_run(spec):
 
 WRONG = [
     ({"leaves": 3, "queues": ALL_ONE}, "leaves"),
-    ({"leaves": [leaf("fifo")], "queues": [0]}, "16, the queue of each class"),
+    ({"leaves": [leaf("fifo")], "queues": [0]}, "entries of queues = 1 is not within 16 to 16"),
     ({"leaves": [leaf("fifo")], "queues": [1] * 16}, "there are 1"),
     ({"leaves": [leaf("tbf")], "queues": ALL_ONE}, "kind"),
-    ({"leaves": [leaf("fifo", delta_ns=3)], "queues": ALL_ONE}, "delta_ns"),
-    (tree(leaf("fifo"), taprio={"gates": [1], "lengths_ns": [1, 2]}), "as many as lengths_ns"),
-    (tree(leaf("fifo"), taprio={"gates": [1], "lengths_ns": [5], "cycle_ns": 4}), "cycle_ns"),
+    ({"leaves": [leaf("etf", delta_ns=-3)], "queues": ALL_ONE}, "delta_ns"),
+    (tree(leaf("fifo"), taprio={"windows": [1, 2]}), "windows"),
+    (tree(leaf("fifo"), taprio={"windows": [(1, 5)], "cycle_ns": 4}), "cycle_ns"),
 ]
 
 

@@ -47,9 +47,7 @@ def simulated(of: Case):
     """What leaves by flow and sequence number, and what ended otherwise."""
     sim = _sim.Simulation(1, EPOCH_NS)
     taprio = {
-        "gates": [gates for gates, _ in of.windows], "lengths_ns": [ns for _, ns in of.windows],
-        "base_ns": of.base_ns, "cycle_ns": of.cycle_ns, "txtime_assist": False,
-        "txtime_delay_ns": 0,
+        "windows": of.windows, "base_ns": of.base_ns, "cycle_ns": of.cycle_ns,
     }  # fmt: skip
     leaves = {
         "leaves": [{"kind": "fifo"} for _ in range(of.queues)],

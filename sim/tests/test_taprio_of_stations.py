@@ -55,10 +55,9 @@ def etf(delta_ns):
 
 def assist(windows, cycle_ns=None, delay_ns=40 * US, base_ns=0):
     """Windows as pairs of gates and ns."""
-    gates, lengths = zip(*windows, strict=True)
     return {
-        "gates": list(gates), "lengths_ns": list(lengths), "base_ns": base_ns,
-        "cycle_ns": cycle_ns or sum(lengths), "txtime_assist": True, "txtime_delay_ns": delay_ns,
+        "windows": windows, "base_ns": base_ns, "cycle_ns": cycle_ns,
+        "txtime_assist": True, "txtime_delay_ns": delay_ns,
     }  # fmt: skip
 
 

@@ -190,9 +190,8 @@ def test_what_is_reordered_and_not_lost_is_seldom_sent_again(way_ns, most):
     has two windows.
     """
     sim = _sim.Simulation(1, 1_700_000_000_000_000_000)
-    lengths_ns = [300_000, 100_000, 300_000]
     taprio = {
-        "gates": [1, 0, 1], "lengths_ns": lengths_ns, "base_ns": 0, "cycle_ns": sum(lengths_ns),
+        "windows": [(1, 300_000), (0, 100_000), (1, 300_000)],
         "txtime_assist": True, "txtime_delay_ns": 40_000,
     }  # fmt: skip
     etf = {"kind": "etf", "delta_ns": 50_000, "skip_sock_check": True, "keeps_txtime": True}

@@ -5,8 +5,12 @@ it was.
 
 from __future__ import annotations
 
+import ast
+from pathlib import Path
+
 import pytest
 from keepon import _sim
+from keepon_host.link.options import OPTIONS
 
 GIGABIT = 1_000_000_000
 
@@ -37,7 +41,6 @@ STATIONS = [
     ({"nic": {"index_lag_ns_min": 5, "index_lag_ns_max": 4}}, "index_lag_ns_max"),
     ({"nic": {"persistent": 1}}, "persistent"),
     ({"qdisc": {"queues": [0] * 16, "leaves": [{"kind": "guard", "rate_bps": 9}]}}, "rate_bps"),
-    ({"driver": "keepon"}, "slot_bytes"),
     ({"driver": "keepon", "keepon": {"slot_bytes": 230, "mode": "fast"}}, "mode"),
     ({"driver": "keepon", "keepon": {"slot_bytes": 230, "partition": [1, 65536]}}, "partition"),
     ({"driver": "keepon", "keepon": {"slot_bytes": 230, "partition": []}}, "partition"),
@@ -62,7 +65,40 @@ def test_wrong_station_is_named_and_not_added(spec, key):
     assert sim.add_station("a", {}) == 0
 
 
+def test_attributes_have_types_and_ranges():
+    spec = _sim.StationSpec(nic=_sim.NicSpec(fetch_ns=900))
+    spec.nic.fetch_ns = 1_000
+    assert spec.nic.fetch_ns == 1_000
+    with pytest.raises(ValueError, match="fetch_ns = 0 is not within 1 to 1000000"):
+        spec.nic.fetch_ns = 0
+    with pytest.raises(TypeError):
+        spec.nic.fetch_ns = True
+    with pytest.raises(AttributeError, match="colour"):
+        spec.colour = 1
+    with pytest.raises(ValueError, match=r'NicSpec: index = "both" is not one of fetch\|done'):
+        _sim.NicSpec(index="both")
+
+
+def test_the_stub_has_the_attributes_of_every_class():
+    stub = Path(_sim.__file__).parent / "_sim.pyi"
+    if not stub.exists():  # an editable install
+        stub = Path(__file__).parents[2] / "python" / "src" / "keepon" / "_sim.pyi"
+    rows = {option.field for option in OPTIONS}
+    for node in ast.parse(stub.read_text()).body:
+        if not isinstance(node, ast.ClassDef):
+            continue
+        named = {
+            entry.target.id if isinstance(entry, ast.AnnAssign) else entry.name
+            for entry in node.body
+            if isinstance(entry, ast.AnnAssign | ast.FunctionDef)
+        }
+        known = {name for name in dir(getattr(_sim, node.name)) if name[0] != "_"}
+        ignored = {"__init__", *(rows if node.name == "KeeponSpec" else ())}
+        assert named - ignored == known - ignored, node.name
+
+
 CONFIGS = [
+    ({}, "slot_bytes"),
     ({"slot_bytes": 63}, "slot_bytes"),
     ({"slot_bytes": 1523}, "slot_bytes"),
     ({"slot_bytes": 230, "ring_slots": 4}, "ring_slots"),

@@ -30,9 +30,23 @@ running() {
 	mount --bind /tmp/osrelease /proc/sys/kernel/osrelease
 }
 
-# --- the command and the tools
-run "command and tools install" apt-get install -y -q --no-install-recommends ./old/keepon_*.deb ./old/keepon-tools_*.deb
-is "$(keepon --version)" "keepon $OLD" "keepon tells its version"
+# --- the tools alone, as on a station
+run "tools install" apt-get install -y -q --no-install-recommends ./old/keepon-tools_*.deb
+is "$(keepon --version)" "keepon $OLD" "keepon has a version"
+refuse "without numpy" /usr/bin/python3 -c "import numpy"
+keepon doctor lo --json >/tmp/doctor.json
+like "$(cat /tmp/doctor.json)" '"keepon.doctor/' "the command looks at a card"
+is "$(keepon status 2>&1)" "no keepon link is here; keepon start makes one" "and for links"
+answer=$(keepon plan my.toml 2>&1)
+is "$?" 3 "a plan needs package keepon"
+like "$answer" '^keepon: command "plan" is of package keepon, which is not installed here .*; run apt-get install \./keepon_\*\.deb; ' \
+	"and one sentence says so"
+like "$(keepon start --boot cell 2>&1)" "is of package keepon, .*; run apt-get install \./keepon_\*\.deb$" "so does a file in /etc/keepon"
+run "there is a folder for links" test -d /etc/keepon
+
+# --- the whole command
+run "keepon installs" apt-get install -y -q --no-install-recommends ./old/keepon_*.deb
+is "$(keepon --version)" "keepon $OLD" "keepon is the same command"
 is "$(keepon-talk --version)" "keepon-talk $OLD" "keepon-talk tells its version"
 is "$(dpkg-query -W -f '${Version}' keepon | cut -d- -f1)" "$OLD" "the package has the version"
 like "$(keepon-talk --help)" "SO_TXTIME" "keepon-talk has help"
@@ -55,8 +69,7 @@ run "the README is there" test -s /usr/share/doc/keepon/README.md
 for page in keepon.8 keepon.7 keepon-scenario.5 keepon-talk.1 keepon-listen.1; do
 	like "$(MANWIDTH=80 man -P cat "${page##*.}" "${page%.*}" 2>&1)" "^NAME" "man ${page##*.} ${page%.*}"
 done
-run "there is a folder for links" test -d /etc/keepon
-is "$(head -1 /usr/bin/keepon)" "#!/usr/lib/keepon/bin/python" "the command has an environment of its own"
+is "$(head -1 /usr/lib/keepon/bin/keepon)" "#!/usr/lib/keepon/bin/python" "what designs has an environment of its own"
 like "$(/usr/lib/keepon/bin/python -c 'import sys; print(sys.base_prefix)')" "^/usr$" "on the system's Python"
 keepon plan /nowhere.toml >/dev/null 2>&1
 is "$(find /usr/lib/keepon -name '*.pyc' -newer "$before" | head -1)" "" "using it leaves nothing behind"
@@ -174,7 +187,9 @@ run "and a plan is made" keepon plan /usr/share/doc/keepon/examples/two-stations
 units=/etc/systemd/system
 mkdir -p $units/multi-user.target.wants
 ln -s /lib/systemd/system/keepon@.service $units/multi-user.target.wants/keepon@eth0.service
-run "everything is removed" apt-get remove -y -q keepon keepon-tools keepon-dkms
+run "what designs is removed" apt-get remove -y -q keepon
+is "$(keepon --version)" "keepon $NEW" "the command stays"
+run "everything is removed" apt-get remove -y -q keepon-tools keepon-dkms
 is "$(find $units -name 'keepon*')" "" "units go"
 for kernel in $KERNELS; do
 	is "$(find /lib/modules/"$kernel" -name 'keepon*')" "" "no module is left for $kernel"

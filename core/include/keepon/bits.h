@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * A set of descriptors: one bit each, and a summary word with a bit per word that is not zero, so
- * that the next member is found in a few instructions however large the ring is.
+ * A set of descriptors: one bit each, and a summary with one bit per word that is not zero. The
+ * next member is found in a few instructions however large the ring is.
  */
 #ifndef KPN_BITS_H
 #define KPN_BITS_H
@@ -56,7 +56,7 @@ static inline void kpn_bits_clear(struct kpn_bits *bits, u32 bit)
 	kpn_bits_remove(bits, bit / 64, 1ull << bit % 64);
 }
 
-/** kpn_bits_assign() - @count bits from @bit on, within the set; costs O(words) */
+/** kpn_bits_assign() - set @count bits from @bit on, within the set, to @value; costs O(words) */
 static inline void kpn_bits_assign(struct kpn_bits *bits, u32 bit, u32 count, bool value)
 {
 	while (count) {

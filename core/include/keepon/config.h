@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * The parameters of one pacer, immutable while it runs, and their validation: every wrong field is
- * named with its value and its allowed range. What the values lead to (bounds, lead time) is
- * computed elsewhere.
+ * The parameters of one pacer, immutable while the pacer runs, and their validation: every wrong
+ * field is named with its value and its allowed range. Bounds and lead time, which follow from the
+ * parameters, are computed elsewhere.
  */
 #ifndef KPN_CONFIG_H
 #define KPN_CONFIG_H
@@ -14,7 +14,7 @@
 /* Sequence number of a slot that never comes. */
 #define KPN_SEQ_NEVER (~(u64)0)
 
-/* 30 years: with a PHC that is as far from its epoch the sum is still a time. */
+/* 30 years: added to a PHC time as far from its epoch, the sum still is a valid time. */
 #define KPN_HORIZON_NS_MAX 1000000000000000000ull
 
 enum {
@@ -38,15 +38,15 @@ enum kpn_clock_read {
 };
 
 enum kpn_late_policy {
-	KPN_LATE_STRICT, /* drop and tell the sender (C16) */
-	/* earliest free slot of the class within one ring of the txtime's (C17) */
+	KPN_LATE_STRICT, /* drop and report to the sender (C16) */
+	/* earliest free slot of the class within one ring from the slot of the txtime (C17) */
 	KPN_LATE_RELAXED,
 	KPN_LATE_RESCHEDULE, /* next slot of the class, never dropped for being late (N27) */
 };
 
 enum kpn_rounding {
 	KPN_ROUND_UP,    /* first slot whose reference plane is not before txtime - tolerance */
-	KPN_ROUND_FLOOR, /* slot in progress at txtime, counted from slot start (the paper, C1) */
+	KPN_ROUND_FLOOR, /* slot in progress at txtime, by slot starts (the paper, C1) */
 };
 
 enum kpn_trim_policy {
@@ -56,8 +56,8 @@ enum kpn_trim_policy {
 };
 
 enum kpn_padding {
-	KPN_PADDING_DEFERRED, /* a slot is zeroed after its frame has left, by the poll (C13) */
-	/* by the next frame that is placed in it; needs spare buffers (C14) */
+	KPN_PADDING_DEFERRED, /* the poll zeroes a slot after its frame has left (C13) */
+	/* the next frame placed in the slot overwrites the old one; needs spare buffers (C14) */
 	KPN_PADDING_ON_DEMAND,
 };
 
@@ -70,20 +70,21 @@ struct kpn_class_config {
 #define KPN_CONFIG_MEMBER(field, type, ...) type field;
 
 /**
- * struct kpn_config - everything that can be chosen; the rows of config_fields.h are members, too
+ * struct kpn_config - all parameters; the rows of config_fields.h are members, too
  * @rate_bps: link rate; must divide 8e12 (every Ethernet rate does)
  * @allowed: partition_slots class masks; bit tc set: the class may use slots with that index of
  *	net_slot modulo partition_slots. Copied at init
- * @budget_frames: slots with frames that one call may place, end or take back, and the rest of the
- *	last frame; at least twice the batch, so that what is left over never grows
+ * @budget_frames: slots with frames that one call may place, end or recall, and the rest of the
+ *	last frame; at least twice the batch, so that the work left over never grows
  * @seed: of the dither; equal seeds give equal polls
  * @clock_read: enum kpn_clock_read
  * @classes: per traffic class
  *
- * Trims are multiples of the start quantum, trim_down_bytes at least one, and serve phase-locked
- * mode only. A frame_bytes_max that fits a slot (less trim_down_bytes where any slot is trimmed, as
- * always in paper mode) means that no frame takes several (struct kpn_span). Frames of a class that
- * has no slot until a table that begins beyond horizon_ns are refused as NOT_ALLOWED.
+ * Trims are multiples of the start quantum, with trim_down_bytes at least one quantum, and exist in
+ * phase-locked mode only. No frame takes several slots (struct kpn_span) while frame_bytes_max fits
+ * one slot, less trim_down_bytes where any slot may be trimmed and in paper mode. A frame is
+ * refused as NOT_ALLOWED if its class gets its first slot from a table that begins beyond
+ * horizon_ns.
  */
 struct kpn_config {
 	u64 rate_bps;
@@ -98,8 +99,8 @@ struct kpn_config {
 /**
  * struct kpn_problem - one wrong field
  * @field: name as in struct kpn_config
- * @value: what was given
- * @min, @max: allowed range of this field, the others being as they are
+ * @value: the value given
+ * @min, @max: allowed range of this field while the other fields stay as they are
  * @reason: why, and what to do; one sentence without the numbers
  */
 struct kpn_problem {
@@ -111,8 +112,8 @@ struct kpn_problem {
 };
 
 /**
- * kpn_config_spare_buffers() - whether frames are written to buffers of their own, from which no
- * placeholder is sent
+ * kpn_config_spare_buffers() - whether frames are written to buffers of their own, which never hold
+ * a placeholder
  *
  * Placeholders with a good FCS must not be overwritten in place; with padding on demand their
  * buffers would hold an old frame.
@@ -127,23 +128,25 @@ static inline bool kpn_config_spare_buffers(const struct kpn_config *config)
  * kpn_config_defaults() - a valid configuration for @rate_bps and @slot_bytes on a backend, all
  * slots open to all classes
  *
- * Batch, depth and ring grow with the link rate so far that polls are no closer than
- * caps.poll_ns_min, if any batch of the backend lasts that long.
+ * Batch, depth and ring grow with the link rate until polls are at least caps.poll_ns_min apart, if
+ * any batch of the backend lasts that long.
  */
 void kpn_config_defaults(struct kpn_config *config, const struct kpn_nic_caps *caps, u64 rate_bps,
 			 u32 slot_bytes);
 
 /**
- * kpn_config_batch_least() - shortest batch whose polls the surroundings sustain (caps.poll_ns_min)
- * with @poll_overhead_ns kept free of each period; 1 to KPN_BATCH_SLOTS_MAX, whether or not a ring
- * has room for it
+ * kpn_config_batch_least() - shortest batch for which the host can poll often enough
+ *
+ * Polls are at least caps.poll_ns_min apart, with @poll_overhead_ns kept free of each period.
+ * Return: 1 to KPN_BATCH_SLOTS_MAX, whether or not a ring has room for that.
  */
 u32 kpn_config_batch_least(const struct kpn_nic_caps *caps, u64 rate_bps, u32 slot_bytes,
 			   u32 poll_overhead_ns);
 
 /**
- * kpn_config_frame_slots() - slots that a frame of @frame_bytes takes; 0: no number is enough
- * @config: rate, slot, mode, trims, padding, placeholder and drift of one that may be valid
+ * kpn_config_frame_slots() - slots that a frame of @frame_bytes takes; 0: it fits no number of
+ * slots
+ * @config: only rate, slot, mode, trims, padding, placeholder and drift are read; they are in range
  */
 u32 kpn_config_frame_slots(const struct kpn_config *config, const struct kpn_nic_caps *caps,
 			   u32 frame_bytes);
@@ -151,22 +154,22 @@ u32 kpn_config_frame_slots(const struct kpn_config *config, const struct kpn_nic
 /**
  * kpn_config_frame_bytes_max() - longest frame of a class that has @row_slots slots in a row, FCS
  * included
- * @config: valid but for @config->allowed, which is not looked at
+ * @config: valid but for @config->allowed, which is not read
  */
 u32 kpn_config_frame_bytes_max(const struct kpn_config *config, const struct kpn_nic_caps *caps,
 			       u32 row_slots);
 
 /**
- * kpn_config_depth_least() - depth_slots for frames of @frame_slots: those and what best effort is
- * placed ahead, so that all stores of a frame are done before the wire comes there
+ * kpn_config_depth_least() - least depth_slots for frames of @frame_slots: these slots and the
+ * lookahead of best effort, so that all stores of a frame are done before the wire reaches it
  */
 u32 kpn_config_depth_least(const struct kpn_config *config, const struct kpn_nic_caps *caps,
 			   u32 frame_slots);
 
 /**
  * kpn_config_validate() - find every wrong field
- * @config: to check; @config->allowed may be read for partition_slots entries if that is in range
- * @caps: of the backend it is for
+ * @config: to check; @config->allowed is read for partition_slots entries if that is in range
+ * @caps: of its backend
  * @problems: filled in field order, at most @room entries
  * @room: entries in @problems, may be 0
  *

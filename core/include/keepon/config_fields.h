@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Parameters of a pacer that a user sets, a row for each. From these rows come struct kpn_config,
- * its ranges and defaults, netlink attributes, the options of `ip link` and `keepon link`
- * (`make fields`) and the keys of the simulator; tests hold the keys of a scenario against them.
+ * Parameters of a pacer that a user sets, a row for each. These rows make the members, ranges and
+ * defaults of struct kpn_config, the netlink attributes, the options of `ip link` and `keepon link`
+ * (`make fields`) and the keys of the simulator; tests compare the keys of a scenario with them.
  *
  * X(field, type, option, ATTRIBUTE, unit, min, max, default, sentence)
  * @field, @type: member of struct kpn_config
- * @option: as `ip link` calls it; @ATTRIBUTE: IFLA_KEEPON_*
+ * @option: name in `ip link`; @ATTRIBUTE: IFLA_KEEPON_*
  * @unit: of a number; or the words of an enum in its order, with bars between them
- * @min, @max: whatever the other fields and the backend are: those narrow it
- * @default: 0 where it follows from other fields; kpn_config_defaults() makes it suit the backend
+ * @min, @max: limits that hold for any other fields and any backend, which narrow them
+ * @default: 0 where other fields decide; kpn_config_defaults() adapts it to the backend
  */
 #ifndef KPN_CONFIG_FIELDS_H
 #define KPN_CONFIG_FIELDS_H

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * The credit of one class, by the law of the credit-based shaper (IEEE 802.1Q-2022 clause 8.6.8.2
- * and Annex L). It counts slots, as the wire does, not time: a frame has its slot to itself, padding
- * included, so that each costs the same. It knows no ring, no clock and no partition.
+ * and Annex L). It counts slots, as the wire does, not time: a frame has its slot to itself,
+ * padding included, so that every frame costs the same. This room knows no ring, no clock and no
+ * partition.
  *
  *	slot	0   1   2   3   4   5   6   7   8   9   10	port rate / idle slope = 2.5
  *	sent	#           #       #           #       #
@@ -14,7 +15,7 @@
 #include "kpn_platform.h"
 
 enum {
-	KPN_CREDIT_PART_BITS = 24, /* of a slot: idle slopes are kept within 60 ppb, from below */
+	KPN_CREDIT_PART_BITS = 24, /* of a slot: idle slopes are kept within 60 ppb, rounded down */
 	KPN_IDLE_SLOPE_BPS_MIN = 1000,
 };
 
@@ -25,10 +26,10 @@ struct kpn_slots {
 };
 
 /**
- * struct kpn_credit - of one class
- * @cost: what a frame takes away: slots in which the idle slope brings it back
- * @high: at most so much is saved up while a frame waits
- * @due: when it is, or was, 0; before that no frame is sent
+ * struct kpn_credit - credit of one class
+ * @cost: slots in which the idle slope earns the credit of a one-slot frame
+ * @high: most credit that is saved up while a frame waits
+ * @due: slot at which the credit is, or was, 0; no frame is sent before it
  * @since: frames in slots before it have cost nothing
  */
 struct kpn_credit {
@@ -50,14 +51,18 @@ int kpn_credit_init(struct kpn_credit *credit, u64 rate_bps, u32 wire_bytes, u64
 		    u32 high_bytes, u64 since);
 
 /**
- * kpn_credit_carry() - @credit has just begun, after all slots in which frames were sent by @before:
- * what is owed for those, one frame at most, is paid by the slope that takes less time for it
+ * kpn_credit_carry() - carry the debt of @before over to @credit, which has just begun and whose
+ * first slot is after all slots in which @before sent frames
+ *
+ * The debt is one frame at most; the steeper of the two slopes pays it.
  */
 void kpn_credit_carry(struct kpn_credit *credit, const struct kpn_credit *before);
 
 /**
- * kpn_credit_high_bytes() - hiCredit that a class needs which may have to wait @gap_slots for a slot
- * of its own: with less its idle slope is not reached. Arguments are those of kpn_credit_init()
+ * kpn_credit_high_bytes() - hiCredit with which a class reaches its idle slope although it may have
+ * to wait @gap_slots for a slot of its own
+ *
+ * The other arguments are those of kpn_credit_init().
  */
 u64 kpn_credit_high_bytes(u64 rate_bps, u32 wire_bytes, u64 idle_slope_bps, u32 gap_slots);
 
@@ -67,13 +72,13 @@ static inline u64 kpn_credit_seq(const struct kpn_credit *credit)
 	return credit->due.whole + !!credit->due.part;
 }
 
-/** kpn_credit_rest() - no frame waited before slot @seq: what was saved up until then is lost */
+/** kpn_credit_rest() - no frame waited before slot @seq: the credit saved up until then is lost */
 void kpn_credit_rest(struct kpn_credit *credit, u64 seq);
 
 /** kpn_credit_spend() - a frame of @slots is sent from slot @seq on, not before kpn_credit_seq() */
 void kpn_credit_spend(struct kpn_credit *credit, u64 seq, u32 slots);
 
-/** kpn_credit_refund() - it will not be sent from slot @seq on after all, and none after that */
+/** kpn_credit_refund() - that frame is not sent from slot @seq on, and none was after it */
 void kpn_credit_refund(struct kpn_credit *credit, u64 seq, u32 slots);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * The error numbers of the core, equal to Linux's; functions return them negated. Outcomes of
+ * Error numbers of the core, equal to those of Linux; functions return them negated. Outcomes of
  * frames are verdicts (frame.h), not errors.
  */
 #ifndef KPN_ERRNO_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * A frame on its way through the core, and what can become of it. Frames belong to the caller; the
- * core holds a pointer from kpn_pacer_submit() returning KPN_VERDICT_PENDING until it reports the
- * outcome.
+ * A frame on its way through the core, and its possible outcomes. Frames belong to the caller; the
+ * core holds a pointer from the moment kpn_pacer_submit() returns KPN_VERDICT_PENDING until it
+ * reports the outcome.
  */
 #ifndef KPN_FRAME_H
 #define KPN_FRAME_H
@@ -10,8 +10,8 @@
 #include "keepon/time.h"
 
 /*
- * KPN_VERDICTS - every end a submitted frame can have: X(name, counted as sent, one-line meaning).
- * Each is one counter; submitted = sum of all + pending, at all times.
+ * KPN_VERDICTS - every outcome of a submitted frame: X(name, counted as sent, one-line meaning).
+ * Each has a counter; submitted = sum of all + pending, at all times.
  */
 #define KPN_VERDICTS(X)                                                                        \
 	X(ON_TIME, 1, "left in the slot of its txtime")                                        \
@@ -55,19 +55,19 @@ enum kpn_frame_flags {
  * struct kpn_frame - one frame, owned by the caller
  * @data: frame from destination address to last payload byte, FCS excluded; unchanged until the
  *	outcome
- * @frame_bytes: length on the wire, FCS included and preamble excluded, so @data has 4 bytes less
+ * @frame_bytes: length on the wire, FCS included and preamble excluded; @data has 4 bytes less
  * @tc: traffic class, 0-15
  * @flags: enum kpn_frame_flags
  * @txtime_ns: requested instant at the reference plane (first bit after the SFD), in PHC time
- * @cookie: the caller's own
- * @verdict, @start, @next: of a frame taken from kpn_pacer_take_ended(): what became of it; the PHC
- *	time
- *	of its reference plane for sent verdicts (in doubt: the instant if it left), else zero; the
- *	next frame of the list
- * @slots: how many it takes
+ * @cookie: free for the caller
+ * @verdict: outcome of a frame taken from kpn_pacer_take_ended()
+ * @start: PHC time of its reference plane for sent verdicts (in doubt: the instant if it left),
+ *	else zero
+ * @next: next frame of that list
+ * @slots: number of slots it takes
  * @seq: slot it was last placed in, the first of them
  *
- * From @verdict on they are private to the core while the frame is pending.
+ * While the frame is pending, @verdict and all members behind it are private to the core.
  */
 struct kpn_frame {
 	const void *data;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Compiles a gate control list (IEEE 802.1Q-2022 clause 8.6.8.4, 8.6.9) into a partition. A slot is
- * given to a class only if the gate of that class is open for the whole slot; what is lost by that
- * is reported.
+ * Compiles a gate control list (IEEE 802.1Q-2022 clause 8.6.8.4, 8.6.9) into a partition. A class
+ * gets a slot only if its gate is open for the whole slot; open time lost by this rule is reported.
  */
 #ifndef KPN_GCL_H
 #define KPN_GCL_H
@@ -11,15 +10,15 @@
 
 enum { KPN_GCL_ENTRIES_MAX = 1024 };
 
-/** struct kpn_gcl_entry - gates open (bit per class) for a time */
+/** struct kpn_gcl_entry - gates open (bit per class) for an interval */
 struct kpn_gcl_entry {
 	u16 gates;
 	u32 interval_ns;
 };
 
 /**
- * struct kpn_gcl - a gate control list; the cycle is the sum of the intervals and repeats from
- * @base_ns on, and before
+ * struct kpn_gcl - a gate control list; the cycle is the sum of the intervals and repeats in both
+ * directions from @base_ns
  */
 struct kpn_gcl {
 	s64 base_ns;
@@ -28,7 +27,7 @@ struct kpn_gcl {
 };
 
 /**
- * struct kpn_gcl_report - what compiling did
+ * struct kpn_gcl_report - result of a compilation
  * @partition_slots: period of the result
  * @lost_ps: per class, open time of one period not covered by whole slots
  */

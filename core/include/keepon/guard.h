@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * What to send next on a standard NIC: frames with a txtime at their times, all others in the gaps.
- * The software best effort of the SO_TXTIME proposal (RFC "Time based packet transmission", 2017,
- * "Things todo"), which leaves open when a frame is late and what is done with it; that is decided
- * here (docs/qdiscs.md). Freestanding: the simulator and sch_guard.ko decide by it.
+ * This is the software best effort of the SO_TXTIME proposal (RFC "Time based packet transmission",
+ * 2017, "Things todo"). The proposal leaves open when a frame is late and what becomes of it; this
+ * room decides that (docs/qdiscs.md). Freestanding: the simulator and sch_guard.ko decide by it.
  *
- * Whoever calls keeps two queues, one ordered by txtime, one a FIFO, and tells of their heads only.
+ * The caller keeps two queues, one ordered by txtime, one a FIFO, and passes only their heads.
  *
  *	          guard window
  *	            |<-- longest frame -->|<- fudge ->|
@@ -13,7 +13,7 @@
  *	  any frame |  frames that end before the fudge      txtime: the frame goes,
  *	  may begin |  begins; the others wait                   fudge late at most
  *
- * Times are ns of one clock. That of the wire may run slower by KPN_GUARD_SLOW_PPM at most.
+ * Times are ns of one clock. The clock of the wire may be slower by KPN_GUARD_SLOW_PPM at most.
  */
 #ifndef KPN_GUARD_H
 #define KPN_GUARD_H
@@ -25,24 +25,24 @@
 enum {
 	/* Two clocks, each within 100 ppm (IEEE Std 802.3-2022 clause 40.6.1.2.6). */
 	KPN_GUARD_SLOW_PPM = 200,
-	/* Longest frames that are handed over while the wire is busy: it never idles for a timer. */
+	/* Longest frames handed over while the wire is busy: the wire never idles for a timer. */
 	KPN_GUARD_AHEAD_FRAMES = 2,
 	KPN_GUARD_FUDGE_NS_MAX = 1000000000,
 	KPN_GUARD_MTU_BYTES_MAX = 65535,
 };
 
-/** enum kpn_guard_late - what becomes of a frame whose txtime has passed: an end, or sent at once */
+/** enum kpn_guard_late - outcome of a frame whose txtime has passed: dropped, or sent at once */
 enum kpn_guard_late {
 	KPN_GUARD_LATE_DROP,
 	KPN_GUARD_LATE_SEND,
 };
 
 /**
- * struct kpn_guard_config - may be changed at any time
+ * struct kpn_guard_config - may change at any time
  * @rate_bps: of the link, KPN_RATE_BPS_MIN to KPN_RATE_BPS_MAX
  * @mtu_bytes: longest frame, FCS included; longer ones are refused
- * @fudge_ns: from the decision to send until the wire has begun, at most
- * @tolerance_ns: so much after its txtime a frame that was in time is still sent
+ * @fudge_ns: longest time from the decision to send until the wire has begun
+ * @tolerance_ns: how long after its txtime a frame that came in time is still sent
  */
 struct kpn_guard_config {
 	u64 rate_bps;
@@ -54,15 +54,16 @@ struct kpn_guard_config {
 
 /**
  * struct kpn_guard - decisions about one wire; zeroed, then kpn_guard_configure()
- * @free_ns: by then and the fudge the wire has sent what was handed over
- * @held_since_ns: since then it could send and the next frame waits for a txtime, if @is_held
+ * @free_ns: the wire has sent all frames handed over by @free_ns plus the fudge
+ * @held_since_ns: with @is_held: since when the wire could send and the next frame waits for a
+ *	txtime
  *
  * Counters:
- * @timed: sent by their txtime; @late_sent: of those, after it and @late by their policy
- * @late: txtime had passed when they came, or by more than the tolerance when it was their turn
+ * @timed: sent by their txtime; @late_sent: of those, sent after it, and @late by their policy
+ * @late: came after their txtime, or their turn came later than the tolerance
  * @others: sent from the FIFO; @squeezed: of those, within a guard window
  * @short_notice: came so late that a frame before them may have been on the wire at their txtime
- * @held_ns: the wire was idle for guard windows, while others waited
+ * @held_ns: time the wire was idle for guard windows while other frames waited
  */
 struct kpn_guard {
 	struct kpn_guard_config config;
@@ -80,18 +81,18 @@ struct kpn_guard {
 	u64 held_ns;
 };
 
-/** enum kpn_guard_entry - what a frame with a txtime is told when it comes */
+/** enum kpn_guard_entry - answer to a frame with a txtime on arrival */
 enum kpn_guard_entry {
 	KPN_GUARD_QUEUE,
 	KPN_GUARD_TOO_LATE,
 	KPN_GUARD_TOO_LONG,
 };
 
-/** enum kpn_guard_step - what is to be done now */
+/** enum kpn_guard_step - what to do now */
 enum kpn_guard_step {
 	KPN_GUARD_WAIT,       /* until @wake_ns, or until something is queued */
 	KPN_GUARD_SEND_TIMED, /* the first by txtime */
-	KPN_GUARD_DROP_TIMED, /* it is late */
+	KPN_GUARD_DROP_TIMED, /* the first by txtime, which is late */
 	KPN_GUARD_SEND_OTHER, /* the first of the FIFO */
 };
 
@@ -103,11 +104,11 @@ struct kpn_guard_heads {
 };
 
 /**
- * kpn_guard_configure() - take a configuration; what was handed over before is taken to begin by
- * the fudge of then, so with a smaller one the FIFO waits for the difference while the wire is
- * taken
+ * kpn_guard_configure() - take a configuration
  *
- * Return: 0, or -KPN_ERANGE, nothing was changed.
+ * Frames handed over before are assumed to begin within the old fudge; with a smaller fudge the
+ * FIFO waits for the difference while the wire is busy. Return: 0, or -KPN_ERANGE, nothing was
+ * changed.
  */
 int kpn_guard_configure(struct kpn_guard *guard, const struct kpn_guard_config *config);
 
@@ -121,23 +122,25 @@ static inline u32 kpn_guard_window_ns(const struct kpn_guard *guard)
 }
 
 /**
- * kpn_guard_notice_ns() - a txtime that is known so long before is never overlapped: what may be
- * handed over by then, and the fudge
+ * kpn_guard_notice_ns() - how early a txtime must be known so that no other frame overlaps it: the
+ * time of all frames that may be handed over by then, and the fudge
  */
 static inline u64 kpn_guard_notice_ns(const struct kpn_guard *guard)
 {
 	return (KPN_GUARD_AHEAD_FRAMES + 1ull) * guard->longest_ns + guard->config.fudge_ns;
 }
 
-/** kpn_guard_enter() - a frame with a txtime comes at @now_ns */
+/** kpn_guard_enter() - a frame with a txtime arrives at @now_ns */
 enum kpn_guard_entry kpn_guard_enter(struct kpn_guard *guard, s64 txtime_ns, u32 frame_bytes,
 				     s64 now_ns);
 
 /**
- * kpn_guard_next() - what to do at @now_ns. It is taken for done: call again at once after anything
- * but KPN_GUARD_WAIT, with the new heads
- * @wake_ns: receives when to ask again if nothing is queued before;
- * KPN_GUARD_NEVER_NS: then only
+ * kpn_guard_next() - what to do at @now_ns
+ * @wake_ns: receives the time of the next call if no frame is queued before; KPN_GUARD_NEVER_NS:
+ *	call again only when a frame is queued
+ *
+ * The step counts as done: after anything but KPN_GUARD_WAIT call again at once, with the new
+ * heads.
  */
 enum kpn_guard_step kpn_guard_next(struct kpn_guard *guard, const struct kpn_guard_heads *heads,
 				   s64 now_ns, s64 *wake_ns);

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * What the core asks of a network interface with a descriptor ring (contract version 3): a few
- * stores, one index, honest limits, and for each store what must be visible to whom, in which
- * order. Implemented by glue (simulator, kernel backends); the core never touches a register.
+ * What the core needs from a network interface with a descriptor ring (contract version 3): a few
+ * stores, one index, limits that hold, and the order in which stores become visible. Glue
+ * (simulator, kernel backends) implements it; the core never accesses a register.
  *
- * Two orders matter, and the backend keeps them:
- *  - A NIC that fetches a descriptor sees the buffer as that descriptor means it: bytes are written
- *    back (non-coherent DMA) and ordered (dma_wmb) before the store that makes a slot real, and a
- *    slot is a placeholder for the NIC before its bytes change again.
- *  - A reading of cpu_ns() after a store is later than the store: commit and retire end with a full
- *    barrier, because the core decides by that reading whether the store came in time.
+ * The backend keeps two orders:
+ * - The NIC sees the buffer of a descriptor as the descriptor describes it. Bytes are written back
+ *   (non-coherent DMA) and ordered (dma_wmb) before the store that makes a slot real, and a slot is
+ *   a placeholder for the NIC before its bytes change again.
+ * - A reading of cpu_ns() after a store is later than the store: commit and retire end with a full
+ *   barrier, because that reading tells the core whether the store came in time.
  */
 #ifndef KPN_NIC_OPS_H
 #define KPN_NIC_OPS_H
 
 #include "keepon/span.h"
 
-/** enum kpn_placeholder - how a placeholder dies at the first hop (docs/model.md) */
+/** enum kpn_placeholder - why the first hop drops a placeholder (docs/model.md) */
 enum kpn_placeholder {
 	KPN_PLACEHOLDER_BAD_FCS,     /* discarded by the FCS check; may be overwritten in place */
 	KPN_PLACEHOLDER_MAC_CONTROL, /* MAC-control frame with an unassigned opcode */
@@ -27,48 +27,45 @@ enum kpn_placeholder {
 /* What read_index() returns when the NIC cannot be read: removed, in D3, in reset. */
 #define KPN_INDEX_GONE 0xffffffffu
 
-/* Greatest index_modulus, so that no reading is mistaken for KPN_INDEX_GONE. */
+/* Greatest index_modulus: no reading equals KPN_INDEX_GONE. */
 #define KPN_INDEX_MODULUS_MAX 0x80000000u
 
 /**
  * struct kpn_nic_caps - limits of one backend; constant while a pacer uses it
- * @ring_slots_min, @ring_slots_max, @ring_slots_multiple: ring sizes it can have
+ * @ring_slots_min, @ring_slots_max, @ring_slots_multiple: possible ring sizes
  * @reserved_slots: descriptors that must stay unposted (often 1); max_posted = ring - reserved
- * @prefetch_slots_max: frames beyond the one on the wire that may already have been fetched
+ * @prefetch_slots_max: frames behind the one on the wire that the NIC may already have fetched
  *	(prefetch and FIFO together, at the slot length the limits were asked for); they can no
  *	longer be changed
- * @index_counts_done: true: the index passes a frame when its last bit has left; false: when it was
- *	fetched
+ * @index_counts_done: true: the index passes a frame when its last bit has left; false: when the
+ *	NIC has fetched it
  * @index_to_wire_ns_min, @index_to_wire_ns_max: time from the index passing a frame to the wire
- *	event
- *	it announces; for a fetch index the frame's first bit (positive), for a done index its end
- *	(zero or negative: minus the lag)
+ *	event that this announces: for a fetch index the first bit of the frame (positive), for a
+ *	done index its end (zero or negative: minus the lag)
  * @index_modulus: the index counts modulo this; ring_slots to KPN_INDEX_MODULUS_MAX; 0 means the
- *	latter. A reading that is not below it says that the NIC cannot be read
+ *	latter. A reading that is not below it means that the NIC cannot be read
  * @restart_ns_min, @restart_ns_max: from a doorbell on an idle wire to the first bit
- * @pause_ns_max: longest time the wire may stand still by right (received PAUSE frames, EEE); 0:
- *	never.
- *	An index that stands still for longer is taken for a dead NIC (kpn_pacer_limits())
- * @store_ns_max: how long a store may still be under way to the NIC when commit or retire has
+ * @pause_ns_max: longest time the wire may legitimately stand still (received PAUSE frames, EEE);
+ *	0: never. An index that stands still for longer counts as a dead NIC (kpn_pacer_limits())
+ * @store_ns_max: how long a store may still be under way to the NIC after commit or retire has
  *	returned: 0 for descriptors in memory, a bus transit for descriptors in registers
- * @store_cpu_ns: how long commit, retire or set_length of one slot of a frame of several keeps a
- *	slow CPU, a fragment's copy and FCS included; 0: 200, for descriptors in memory (chosen)
+ * @store_cpu_ns: CPU time of commit, retire or set_length for one slot of a frame of several, on a
+ *	slow CPU, with the copy and the FCS of a fragment; 0: 200, for descriptors in memory
+ *	(chosen)
  * @cpu_tick_ns: resolution of cpu_ns(), rounded up: a reading t was taken in [t, t + tick); 1 to
- *	1000,
- *	0 means 1 (a Raspberry Pi 4 counts 18.5 ns: 19)
- * @poll_ns_min: least poll interval the surroundings sustain, 0: any
+ *	1000, 0 means 1 (a Raspberry Pi 4 counts 18.5 ns: 19)
+ * @poll_ns_min: least poll interval that the host sustains, 0: any
  * @start_quantum_bytes: granularity of frame lengths (1 where any length can be sent)
  * @placeholder_bytes_min: shortest placeholder frame that is sent unpadded, FCS included
- * @frame_bytes_max: longest frame it can send, FCS included
- * @fragments_max: buffers of which it sends one frame, if it is proven to take end of packet from
- *	the last descriptor alone and to send no FCS of its own behind any of them; 0 means 1
+ * @frame_bytes_max: longest frame the NIC can send, FCS included
+ * @fragments_max: buffers per frame, if the NIC is proven to take end of packet from the last
+ *	descriptor alone and to append no FCS of its own; 0 means 1
  * @placeholder_kinds: bit per enum kpn_placeholder
- * @has_spare_buffers: every descriptor owns a second buffer and the switch is one store; needed
- *	where
- *	kpn_config_spare_buffers() says so: for placeholders that must not be overwritten in place
- *	or send old bytes
- * @desc_persistent: descriptors keep their contents and are sent again lap by lap. False: the NIC
- *	writes them back, and each must be handed over anew (rearm) before every use
+ * @has_spare_buffers: every descriptor has a second buffer, and one store switches between the two;
+ *	needed where kpn_config_spare_buffers() is true: for placeholders that must not be
+ *	overwritten in place or send old bytes
+ * @desc_persistent: descriptors keep their contents and are sent again every lap. False: the NIC
+ *	writes them back, and rearm must hand over each one before every use
  */
 struct kpn_nic_caps {
 	u32 ring_slots_min;
@@ -102,51 +99,46 @@ struct kpn_nic_caps {
  * @cpu_ns: monotonic CPU counter in ns (CLOCK_MONOTONIC_RAW), rounded down, never stepped, not
  *	disciplined, below 2^63 (292 years): the one counter that does not wrap
  * @read_index: progress of the NIC, modulo caps.index_modulus, or KPN_INDEX_GONE; may take a
- *	microsecond of bus time. The CPU counter is read before and after: the value must have been
- *	sampled in between, so it must not be reordered with those readings. A NIC that may miss a
- *	doorbell is rung again here
- * @buffer: frame buffer of a descriptor: slot + trim bytes, 20 more where frames have fragments, and
- *	config.frame_bytes_max at least; mapped for the life of the pacer, zero after the reset; the
- *	spare buffer where kpn_config_spare_buffers() says so. Asked for before every write, so that
- *	a modelled NIC can fetch what it has fetched by now
+ *	microsecond of bus time. The core reads the CPU counter before and after: the value must be
+ *	sampled in between and not be reordered with those readings. A backend whose NIC may miss a
+ *	doorbell repeats the doorbell here
+ * @buffer: frame buffer of a descriptor, the spare one where kpn_config_spare_buffers() is true:
+ *	slot + trim bytes, 20 more where frames have fragments, and config.frame_bytes_max at least;
+ *	mapped for the life of the pacer, zero after the reset. Called before every write, so that a
+ *	modelled NIC first fetches all descriptors that are due by now
  * @commit: make the slot real: @frame_bytes long on the wire with a good FCS over @data_bytes of
- *	data
- *	(FCS excluded) and zeros. The first @written_bytes (at least @data_bytes) of the buffer were
- *	written since it was last written back. Order: own FCS into the buffer if the NIC adds none,
- *	write all of that back, barrier, ONE store of commit width, full barrier. The NIC never
- *	fetches half a frame (C19)
- * @commit_fragments: make @span->fragments descriptors from @first_idx on (wrapping) one frame; only
- *	where @fragments_max allows more than one. Fragment i has kpn_span_fragment() bytes in the
- *	buffer of its descriptor, the frame has @data_bytes of data and zeros. Order: write back,
- *	barrier, descriptors from the first to the last, end of packet in the last alone, none with
- *	an FCS inserted; barrier; then the FCS over all of it, computed here, into the last four
- *	bytes of the last buffer, written back, full barrier. Whatever is fetched before that has
- *	a bad FCS. Called again for the same frame with another @span->frame_bytes: only the last
- *	fragment has another length then
+ *	data (FCS excluded) and zeros. The first @written_bytes (at least @data_bytes) of the buffer
+ *	were written since it was last written back. Order: own FCS into the buffer if the NIC adds
+ *	none, write all of that back, barrier, ONE store of commit width, full barrier. The NIC
+ *	never fetches half a frame (C19)
+ * @commit_fragments: make @span->fragments descriptors from @first_idx on (wrapping) one frame;
+ *	only where @fragments_max allows more than one. Fragment i has kpn_span_fragment() bytes in
+ *	the buffer of its descriptor, the frame has @data_bytes of data and zeros. Order: write
+ *	back, barrier, descriptors from the first to the last, end of packet in the last alone, none
+ *	with an FCS inserted; barrier; then the FCS over all of it, computed by the backend, into
+ *	the last four bytes of the last buffer, written back, full barrier. A frame fetched before
+ *	that has a bad FCS. A second call for the same frame with another @span->frame_bytes changes
+ *	only the length of the last fragment
  * @retire: make the slot a placeholder of @frame_bytes by ONE store, full barrier; then zero the
- *	first
- *	@data_bytes of its frame buffer (and an FCS kept there) and write them back. With
- *	@data_bytes 0 the buffer stays as it is. The slot may be one already: then only bytes are
- *	zeroed
- * @set_length: change the length of a slot, placeholder or real, but no fragment, by ONE store; an
- *	FCS kept in the
- *	buffer is moved and computed anew before it, written back, ordered before the store
+ *	first @data_bytes of its frame buffer (and an FCS kept there) and write them back. With
+ *	@data_bytes 0 the buffer stays as it is. If the slot is a placeholder already, only bytes
+ *	are zeroed
+ * @set_length: change the length of a slot, placeholder or real, but no fragment, by ONE store;
+ *	before the store, an FCS kept in the buffer is moved, computed anew, written back and
+ *	ordered
  * @rearm: hand @count descriptors from @first_idx (wrapping) to the NIC again, as they were last
  *	described; only without desc_persistent. A NIC that overwrites length or address on
  *	write-back needs a copy of them (the re-arm shadow), from which this call restores them.
  *	Takes effect at the next doorbell. A backend that hands frames to another driver's transmit
  *	function prepares them here and sends them at the doorbell, @count at once
  * @doorbell: everything before @tail_idx, which is never within a frame, may be sent; all earlier
- *	stores to memory are ordered
- *	before
- *	it. The only call that writes a NIC register. @tail_seq is the same position as a sequence
- *	number
- * @halt: nothing is fetched any more when it returns, until the next reset of the ring; a frame
- *	under
- *	way leaves whole or is cut with a bad FCS. Must work on a NIC that is gone
+ *	stores to memory are ordered before the doorbell. The only call that writes a NIC register.
+ *	@tail_seq is the same position as a sequence number
+ * @halt: when it returns, the NIC fetches nothing until the next reset of the ring; a frame on the
+ *	wire leaves whole or is cut with a bad FCS. Must work on a NIC that is gone
  *
  * All are called under the caller's serialisation of the pacer, must not sleep and must not call
- * back. What they cost is bounded: rearm by @count, retire by @data_bytes, commit_fragments by the
+ * back. Their cost is bounded: rearm by @count, retire by @data_bytes, commit_fragments by the
  * frame, the rest by a constant.
  */
 struct kpn_nic_ops {

@@ -3,11 +3,12 @@
  * Where is the wire now? The strip: an interval for the wire position at any CPU time, kept from
  * readings of a late, coarse index under two stated bounds - on the relative drift of the CPU
  * counter and on its wander (docs/model.md). Sound as long as the bounds hold; an empty strip
- * proves that they do not, or that the wire was idle unseen. It knows neither slots nor PHC time.
+ * proves that they do not, or that the wire was idle unseen. This room knows neither slots nor PHC
+ * time.
  *
  * A reading says: the wire was at or past `lower` at one CPU time, and not past `upper` at another.
  * Both bounds are carried forward with the slowest and the fastest rate that all readings so far
- * allow; each new reading tightens them. Rates follow from the strip's own bounds now and at an
+ * allow; each new reading tightens them. The rates follow from the strip's bounds now and at an
  * older anchor, widened for wander.
  */
 #ifndef KPN_OBSERVE_H
@@ -16,14 +17,14 @@
 #include "kpn_platform.h"
 
 /*
- * Rates are picoseconds of wire time per CPU nanosecond beyond 1000, x 2^32: 2.3e-13 resolves, 1e-3
- * needs 32 bits.
+ * Rates are picoseconds of wire time per CPU nanosecond beyond 1000, x 2^32: the resolution is
+ * 2.3e-13, and 1e-3 needs 32 bits.
  */
 #define KPN_RATE_SHIFT 32
 /*
- * A pace is such a rate with the 1000 in it, in ps/ns x 2^24: a product with half a second fits 64
- * bits, and what is rounded away between two polls, outwards, is less than a picosecond where they
- * are less than 16 ms apart.
+ * A pace is such a rate with the 1000 in it, in ps/ns x 2^24: its product with half a second fits
+ * 64 bits. Rounding, outwards, costs less than a picosecond between two polls that are less than 16
+ * ms apart.
  */
 #define KPN_PACE_SHIFT 24
 #define KPN_PACE_NS_MAX 512000000ull
@@ -38,22 +39,22 @@ struct kpn_strip_anchor {
 /**
  * struct kpn_strip - bounds on the wire position
  * @cpu_ns: moment both bounds are for
- * @lower_ps, @upper_ps: wire position then, modulo 2^64
+ * @lower_ps, @upper_ps: wire position at @cpu_ns, modulo 2^64
  * @rate_lower, @rate_upper: rate of the wire against the CPU counter; they hold until @rate_due_ns
  * @rate_due_ns: CPU time at which the rates are next renewed; @cpu_ns while there are none
- * @renew_ns: how long they are used at most
- * @pace_lower, @pace_upper: the same rates as paces; @pace_most: that of the stated drift
+ * @renew_ns: longest time between renewals of the rates
+ * @pace_lower, @pace_upper: the same rates as paces; @pace_most: pace of the stated drift
  * @drift: stated bound on |rate|
  * @wander_per_ns: stated bound on the change of the rate per ns, x 2^32
  * @old, @young: anchors; rates come from @old
- * @span_ns: age at which @young replaces @old; doubles from start-up to what is best for the width
+ * @span_ns: age at which @young replaces @old; doubles from start-up to the best age for the width
+ * @span_root: sqrt(4e18 / stated wander in ppb/s), for that best age
  * @read_floor_ps: no position read as the time is before this one (kpn_strip_read())
  * @tick_ns: resolution of the CPU counter, rounded up: a moment t is somewhere in [t, t + tick)
- * @span_root: sqrt(4e18 / stated wander in ppb/s): what that depends on
  * @valid: false until the first reading
- * @pauses: the wire may stand still by right: then it has run faster than its mean, and how fast is
+ * @pauses: the wire may legitimately stand still: its rate while it runs exceeds its mean, and is
  *	not learnt
- * @ends: the wire cannot be past @end_ps, and nothing beyond is read as the time
+ * @ends: the wire cannot be past @end_ps, and no position beyond is read as the time
  */
 struct kpn_strip {
 	u64 cpu_ns;
@@ -106,12 +107,12 @@ void kpn_strip_reset(struct kpn_strip *strip, u64 cpu_ns, u64 lower_ps, u64 uppe
 /**
  * kpn_strip_observe() - add one reading
  * @now_ns: CPU time after the reading, not before that of an earlier one
- * @lower_ns, @lower_ps: the wire was at or past this position at this CPU time (may differ from
- * @now_ns either way)
+ * @lower_ns, @lower_ps: the wire was at or past this position at this CPU time (before or after
+ *	@now_ns)
  * @upper_ns, @upper_ps: the wire was not past this position at that CPU time
  *
- * Return: true, or false if no line satisfies all readings; kpn_strip_at() then still tells what
- * was believed before, and the caller starts anew with kpn_strip_reset().
+ * Return: true, or false if no line satisfies all readings; kpn_strip_at() then keeps the bounds
+ * from before, and the caller starts anew with kpn_strip_reset().
  */
 bool kpn_strip_observe(struct kpn_strip *strip, u64 now_ns, u64 lower_ns, u64 lower_ps,
 		       u64 upper_ns, u64 upper_ps);
@@ -122,15 +123,15 @@ bool kpn_strip_observe(struct kpn_strip *strip, u64 now_ns, u64 lower_ns, u64 lo
  */
 bool kpn_strip_merge_late(struct kpn_strip *strip, u64 now_ns, u64 lower_ps, u64 upper_ps);
 
-/** kpn_pace_ps() - by how much the wire moves in @dt_ns, at most KPN_PACE_NS_MAX, rounded down */
+/** kpn_pace_ps() - how far the wire moves in @dt_ns, at most KPN_PACE_NS_MAX, rounded down */
 static inline u64 kpn_pace_ps(u64 dt_ns, u64 pace)
 {
 	return dt_ns * pace >> KPN_PACE_SHIFT;
 }
 
 /**
- * kpn_strip_note_read() - the middle of these bounds may have been read as the time: keep it,
- * before they are tightened from above
+ * kpn_strip_note_read() - keep the middle of these bounds, which may have been read as the time,
+ * before a reading tightens them from above
  */
 static inline void kpn_strip_note_read(struct kpn_strip *strip, u64 lower_ps, u64 upper_ps)
 {
@@ -146,11 +147,11 @@ static inline void kpn_strip_note_read(struct kpn_strip *strip, u64 lower_ps, u6
 }
 
 /**
- * kpn_strip_merge() - what nearly every reading needs of kpn_strip_merge_late(), in the header
- * because every poll does it
+ * kpn_strip_merge() - kpn_strip_merge_late() for nearly every reading; inline because every poll
+ * calls it
  *
- * Return: false with no bound changed if rates are due or the reading contradicts:
- * kpn_strip_merge_late() tells which.
+ * Return: false with no bound changed if rates are due or the reading contradicts; then call
+ * kpn_strip_merge_late(), which tells the two cases from each other.
  */
 static inline bool kpn_strip_merge(struct kpn_strip *strip, u64 now_ns, u64 lower_ps, u64 upper_ps)
 {
@@ -174,12 +175,12 @@ static inline bool kpn_strip_merge(struct kpn_strip *strip, u64 now_ns, u64 lowe
 }
 
 /**
- * kpn_strip_at() - where the wire can be at a moment that the CPU counter shows as @cpu_ns, not
- * before the last reading
+ * kpn_strip_at() - where the wire can be when the CPU counter shows @cpu_ns, not before the last
+ * reading
  */
 struct kpn_interval kpn_strip_at(const struct kpn_strip *strip, u64 cpu_ns);
 
-/** kpn_strip_forget_reads() - the clock is set: what was read before does not bind it */
+/** kpn_strip_forget_reads() - the clock is set: times read before bind it no longer */
 static inline void kpn_strip_forget_reads(struct kpn_strip *strip)
 {
 	strip->read_floor_ps = strip->lower_ps;
@@ -188,8 +189,8 @@ static inline void kpn_strip_forget_reads(struct kpn_strip *strip)
 /**
  * kpn_strip_read() - the position read as the time, given bounds at the moment of reading
  *
- * The middle; but a reading that tightened the upper bound has moved that back, and time does not
- * go back: it stands still then, for what the middle lost at most.
+ * The middle of the bounds. A reading that tightens the upper bound moves the middle back; since
+ * time must not go back, it stands still until the middle catches up.
  */
 static inline u64 kpn_strip_read(const struct kpn_strip *strip, struct kpn_interval wire)
 {
@@ -215,8 +216,8 @@ static inline void kpn_strip_invalidate(struct kpn_strip *strip)
 }
 
 /**
- * kpn_strip_loosen() - the wire may be up to @back_ps before the lower bound, as it may have stood
- * still just now, and up to @ahead_ps past the upper one
+ * kpn_strip_loosen() - widen the bounds: the wire may be up to @back_ps before the lower one,
+ * because it may have stood still just now, and up to @ahead_ps past the upper one
  */
 void kpn_strip_loosen(struct kpn_strip *strip, u64 back_ps, u64 ahead_ps);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * The driver model in one object: keeps the wire saturated, knows the time from what was sent, and
- * puts frames into the slots of their txtimes. Start reading here. One pacer drives one ring; the
- * caller serialises all calls (a lock in the kernel, nothing in the simulator) and none sleeps.
+ * The driver model in one object: it keeps the wire saturated, knows the time from what was sent,
+ * and puts frames into the slots of their txtimes. Start reading here. One pacer drives one ring;
+ * the caller serialises all calls (a lock in the kernel, nothing in the simulator), and no call
+ * sleeps.
  */
 #ifndef KPN_PACER_H
 #define KPN_PACER_H
@@ -19,33 +20,33 @@
 #include "keepon/ring.h"
 #include "keepon/stats.h"
 
-/** enum kpn_event - things an operator must know at once; bits of kpn_pacer_take_events() */
+/** enum kpn_event - what an operator must know at once; bits of kpn_pacer_take_events() */
 enum kpn_event {
 	KPN_EVENT_UNDERRUN,           /* the wire was idle */
-	KPN_EVENT_SUSPECTED_UNDERRUN, /* it may have been */
+	KPN_EVENT_SUSPECTED_UNDERRUN, /* the wire may have been idle */
 	KPN_EVENT_SLIP,               /* index and CPU counter contradict the stated drift */
-	/* lengths were stored in slots that may have left: where the wire is is less certain */
+	/* lengths were stored in slots that may have left: the wire position is less certain */
 	KPN_EVENT_DOUBT,
-	KPN_EVENT_STEP,      /* the time of day changed; net_slots are not where they were */
+	KPN_EVENT_STEP,      /* the time of day changed, and net_slots with it */
 	KPN_EVENT_LOST,      /* the NIC cannot be read: the pacer has stopped */
 	KPN_EVENT_STALLED,   /* the index stood still for too long: the pacer has stopped */
-	KPN_EVENT_PARTITION, /* the table that kpn_pacer_set_partition() replaced is used no more */
+	KPN_EVENT_PARTITION, /* the table that kpn_pacer_set_partition() replaced is out of use */
 	KPN_EVENT_COUNT,
 };
 
 struct kpn_pacer;
 
 /**
- * kpn_pacer_bytes() - memory one pacer needs for a valid configuration, aligned to 8; buffers are
- * the backend's
+ * kpn_pacer_bytes() - memory one pacer needs for a valid configuration, aligned to 8; the backend
+ * has the buffers
  */
 size_t kpn_pacer_bytes(const struct kpn_config *config);
 
 /**
  * kpn_pacer_init() - build a pacer in @memory
  * @memory: kpn_pacer_bytes(@config) bytes, aligned to 8; nothing to release later
- * @start_time_ns: PHC time of the first slot were it to start at the @since_ns of
- *	kpn_pacer_start(), not negative
+ * @start_time_ns: PHC time of the first slot if it started at the @since_ns of kpn_pacer_start(),
+ *	not negative
  *
  * Costs O(memory): call it without a lock. Return: the pacer, or NULL if kpn_config_validate()
  * finds a problem.
@@ -56,11 +57,10 @@ struct kpn_pacer *kpn_pacer_init(void *memory, const struct kpn_config *config,
 
 /**
  * kpn_pacer_start() - post the first slots, all placeholders; the wire starts
- * @since_ns: CPU time to which start_time_ns belongs, not in the future; what has passed since is
- *	added to it
+ * @since_ns: CPU time of start_time_ns, not in the future; the time since then is added
  *
- * Once after each kpn_pacer_init(): the NIC was reset, so its indices are 0, nothing is posted and
- * every descriptor is a placeholder. What is posted first is not trimmed.
+ * Call it once after each kpn_pacer_init(): the NIC was reset, so its indices are 0, nothing is
+ * posted and every descriptor is a placeholder. The first slots are not trimmed.
  */
 void kpn_pacer_start(struct kpn_pacer *pacer, u64 since_ns);
 
@@ -68,7 +68,7 @@ void kpn_pacer_start(struct kpn_pacer *pacer, u64 since_ns);
  * kpn_pacer_stop() - halt the NIC; frames not sent by then are FLUSHED by kpn_pacer_drain()
  *
  * The NIC is halted before anything else is touched. Afterwards submit returns FLUSHED, poll does
- * nothing, and the clock stands at the head: it can be set, but is not synchronised. To start
+ * nothing, and the clock stands still at the head, can be set, and is not synchronised. To start
  * again: read kpn_pacer_gettime() before, reset the NIC (which zeroes its buffers),
  * kpn_pacer_init() with the time carried over (rate and counters begin anew), kpn_pacer_start().
  * May be called twice, and after the pacer stopped itself (KPN_EVENT_LOST, KPN_EVENT_STALLED).
@@ -76,42 +76,42 @@ void kpn_pacer_start(struct kpn_pacer *pacer, u64 since_ns);
 void kpn_pacer_stop(struct kpn_pacer *pacer);
 
 /**
- * kpn_pacer_drain() - after a stop: end up to limits.frames frames as FLUSHED. Return: whether
- * there are more
+ * kpn_pacer_drain() - after a stop: end up to limits.frames frames as FLUSHED. Return: whether more
+ * are left
  */
 bool kpn_pacer_drain(struct kpn_pacer *pacer);
 
 /**
- * kpn_pacer_delay() - the wire is up to @delay_ps later than the index and the CPU counter make
- * believe: it was idle, or sent what is not of the ring
+ * kpn_pacer_delay() - the wire is up to @delay_ps later than index and CPU counter show: it was
+ * idle, or sent frames from outside the ring
  *
- * Told by backends that share the wire. Counted as suspected underrun; the time is as uncertain as
- * that. It is to be told when it is known, and again when it is over, as readings in between may
- * have been believed.
+ * Called by backends that share the wire, as soon as they know of the delay and again when it is
+ * over, since readings in between may have been believed. Counts as a suspected underrun; the time
+ * becomes uncertain by @delay_ps.
  */
 void kpn_pacer_delay(struct kpn_pacer *pacer, u64 delay_ps);
 
 /**
  * kpn_pacer_poll() - complete, observe, post, fill
  *
- * Call every kpn_pacer_poll_interval_ns(), at the latest before depth_slots have been sent. One
- * index read, one doorbell, work within kpn_pacer_limits(). Source: KeepON paper section 3.1
- * (A10-A13), docs/model.md.
+ * Call every kpn_pacer_poll_interval_ns(), at the latest before depth_slots have been sent. Costs
+ * one index read, one doorbell, and work within kpn_pacer_limits(). Source: KeepON paper section
+ * 3.1 (A10-A13), docs/model.md.
  *
  * Return: whether kpn_pacer_take_ended() or kpn_pacer_take_events() have anything.
  */
 bool kpn_pacer_poll(struct kpn_pacer *pacer);
 
 /**
- * kpn_pacer_poll_interval_ns() - time to sleep until the next poll, by the rule of A25, dithered if
- * so configured
+ * kpn_pacer_poll_interval_ns() - time to sleep until the next poll, by rule A25, dithered if so
+ * configured
  */
 u64 kpn_pacer_poll_interval_ns(struct kpn_pacer *pacer);
 
 /**
  * kpn_pacer_submit() - give a frame to the pacer
- * @frame: kept by the pacer exactly if KPN_VERDICT_PENDING is returned; it comes back by
- *	kpn_pacer_take_ended()
+ * @frame: the pacer keeps it if and only if it returns KPN_VERDICT_PENDING; kpn_pacer_take_ended()
+ *	gives it back
  *
  * Reads the CPU counter, no register of the NIC, and writes no doorbell (C21). Return: pending, or
  * the verdict.
@@ -119,10 +119,10 @@ u64 kpn_pacer_poll_interval_ns(struct kpn_pacer *pacer);
 enum kpn_verdict kpn_pacer_submit(struct kpn_pacer *pacer, struct kpn_frame *frame);
 
 /**
- * kpn_pacer_take_ended() - frames that have ended since the last call, in that order
+ * kpn_pacer_take_ended() - frames that have ended since the last call, in the order they ended
  *
- * To be asked after any call that changes the pacer. Return: the first, linked by kpn_frame.next;
- * NULL if there is none. They are the caller's again.
+ * Call it after any call that changes the pacer. Return: the first, linked by kpn_frame.next; NULL
+ * if there is none. The frames are the caller's again.
  */
 struct kpn_frame *kpn_pacer_take_ended(struct kpn_pacer *pacer);
 
@@ -130,17 +130,17 @@ struct kpn_frame *kpn_pacer_take_ended(struct kpn_pacer *pacer);
 u32 kpn_pacer_take_events(struct kpn_pacer *pacer);
 
 /**
- * struct kpn_limits - the most that one call on a running pacer does, whatever it is given;
- * computed from the configuration. What is left over is done by the next polls
+ * struct kpn_limits - the most work of one call on a running pacer, whatever its arguments;
+ * computed from the configuration. The next polls do the rest
  * @frames: stores that make a slot real or a placeholder, each with at most one frame copied or
  *	zeroed
  * @trims: descriptors whose length is changed
- * @rearms: descriptors handed over anew by a poll of a NIC that writes them back; 0 with
+ * @rearms: descriptors that a poll hands over anew to a NIC that writes them back; 0 with
  *	desc_persistent
- * @words: 64-bit words of bitmaps looked at in search of slots
- * @stall_ns: an index that has not moved for so long stops the pacer with KPN_EVENT_STALLED; it is
- *	noticed by the first poll after that. So does one that is outside what is posted for so
- *	long, and at five readings at least
+ * @words: 64-bit words of bitmaps read in search of slots
+ * @stall_ns: an index that stands still, or is outside the posted slots, for so long stops the
+ *	pacer with KPN_EVENT_STALLED at the next poll; outside the posted slots takes at least five
+ *	readings, too
  */
 struct kpn_limits {
 	u32 frames;
@@ -154,60 +154,61 @@ struct kpn_limits kpn_pacer_limits(const struct kpn_pacer *pacer);
 
 /**
  * kpn_pacer_set_partition() - another table from a slot on; the wire runs, nothing is flushed
- * @next: made by kpn_partition_init(); table and memory stay the caller's, and stay until they are
- *	replaced in turn or
- *	the pacer is stopped. The table used before may be freed after KPN_EVENT_PARTITION
+ * @next: made by kpn_partition_init(); table and memory belong to the caller and stay valid until
+ *	the table is replaced in turn or the pacer is stopped. The table used before may be freed
+ *	after KPN_EVENT_PARTITION
  * @at_net_slot: first slot of the new table; if it can no longer be changed, the first that can.
  *	Slots before the origin of time count from 2^64 down, so from 2^63 on they are past
  *
- * Frames already placed beyond that slot that the new table does not let stay are placed anew,
- * within the limits. A table whose turn is still to come gives way to @next and is used no more,
- * without an event. Return: 0; -KPN_EBUSY while the first slot of such a table can no longer be
- * changed and has not been passed yet: ask again after a poll or two; -KPN_EINVAL in paper mode and
- * for a table whose slots are too far apart for the trims (KPN_TRIM_RESERVED); -KPN_ERANGE if at
- * @at_net_slot the last of them in the old table and the first in the new one are. Where the switch
- * comes later than asked for, or a step moves it, the grid is reached anew.
+ * Frames already placed from that slot on in slots that the new table denies them are placed anew,
+ * within the limits. A table that has not begun yet is dropped for @next without an event. Where
+ * the switch comes later than requested, or a clock step moves it, the grid is reached anew.
+ *
+ * Return: 0; -KPN_EBUSY while the first slot of a table that has not begun can no longer be changed
+ * and has not been passed: try again after a poll or two; -KPN_EINVAL in paper mode, and for a
+ * table whose trimmed slots are too far apart (KPN_TRIM_RESERVED); -KPN_ERANGE if the last such
+ * slot of the old table and the first of the new one are too far apart at @at_net_slot.
  */
 int kpn_pacer_set_partition(struct kpn_pacer *pacer, const struct kpn_partition *next,
 			    u64 at_net_slot);
 
 /**
- * kpn_pacer_set_credit() - best effort of class @tc is shaped from now on: it is placed in slots its
- * credit has been paid for by the time they are on the wire, however far ahead they are posted
- * @idle_slope_bps, @high_bytes: see kpn_credit_init(); 0: it is not shaped any more
+ * kpn_pacer_set_credit() - shape best effort of class @tc from now on: a frame is placed in a slot
+ * whose credit is earned by the time the slot is on the wire, however far ahead it is posted
+ * @idle_slope_bps, @high_bytes: see kpn_credit_init(); 0: the class is no longer shaped
  *
- * Another slope begins when the last frame of the one before is paid for, by the steeper of the two.
- * Frames with a txtime neither wait for credit nor take any away. A class that is always ready
- * reaches its slope if @high_bytes are what kpn_credit_high_bytes() says. Ends with the run. Return:
- * 0; -KPN_EINVAL: no such class; -KPN_ERANGE: no such slope; nothing was changed.
+ * A new slope begins when the last frame of the old one is paid for, by the steeper of the two.
+ * Frames with a txtime neither wait for credit nor take any. A class that is always ready reaches
+ * its slope if @high_bytes is at least kpn_credit_high_bytes(). A stop ends the shaping. Return: 0;
+ * -KPN_EINVAL: no such class; -KPN_ERANGE: no such slope; nothing was changed.
  */
 int kpn_pacer_set_credit(struct kpn_pacer *pacer, u8 tc, u64 idle_slope_bps, u32 high_bytes);
 
 /**
  * kpn_pacer_partition() - the table in force, or with @next the one to come, NULL if there is none
  *
- * A table that is neither may be freed. The first one is the pacer's own.
+ * Any other table may be freed. The first table belongs to the pacer.
  */
 const struct kpn_partition *kpn_pacer_partition(const struct kpn_pacer *pacer, bool next);
 
 /**
- * kpn_pacer_gettime() - PHC time at CPU time @cpu_ns (not before the last poll), as clock_read
- * says; changes nothing
+ * kpn_pacer_gettime() - PHC time at CPU time @cpu_ns (not before the last poll), in the way of
+ * config.clock_read; changes nothing
  */
 struct kpn_time kpn_pacer_gettime(const struct kpn_pacer *pacer, u64 cpu_ns);
 
 /**
- * kpn_pacer_rate_ppb_max() - largest rate of the PHC against the NIC, either way: what the trims
- * can follow, and KPN_ADJ_PPB_MAX at most (in paper mode always)
+ * kpn_pacer_rate_ppb_max() - largest rate of the PHC against the NIC, either way, that trims can
+ * follow; KPN_ADJ_PPB_MAX at most, and always that in paper mode
  */
 u32 kpn_pacer_rate_ppb_max(const struct kpn_pacer *pacer);
 
-/** kpn_pacer_scaled_ppm_max() - the same as kpn_pacer_adjfine() takes it */
+/** kpn_pacer_scaled_ppm_max() - the same in the unit of kpn_pacer_adjfine() */
 s64 kpn_pacer_scaled_ppm_max(const struct kpn_pacer *pacer);
 
 /**
- * kpn_pacer_adjfine() - kpn_clock_adjfine() from now on; re-plans the trims of slots that can still
- * be changed. Return: -KPN_ERANGE beyond kpn_pacer_scaled_ppm_max(), nothing was changed
+ * kpn_pacer_adjfine() - kpn_clock_adjfine() from now on; plans the trims of slots that can still be
+ * changed again. Return: -KPN_ERANGE beyond kpn_pacer_scaled_ppm_max(), nothing was changed
  */
 int kpn_pacer_adjfine(struct kpn_pacer *pacer, s64 scaled_ppm);
 
@@ -219,15 +220,13 @@ int kpn_pacer_adjfine(struct kpn_pacer *pacer, s64 scaled_ppm);
  */
 int kpn_pacer_adjtime(struct kpn_pacer *pacer, s64 delta_ns);
 
-/**
- * kpn_pacer_settime() - set the PHC; return 0, or -KPN_EINVAL if @t is outside 0 to KPN_TIME_NS_MAX
- */
+/** kpn_pacer_settime() - set the PHC. Return: -KPN_EINVAL if @t is outside 0 to KPN_TIME_NS_MAX */
 int kpn_pacer_settime(struct kpn_pacer *pacer, struct kpn_time t);
 
 /**
  * struct kpn_head - where the wire can be; positions modulo 2^64, slots as sequence numbers
- * @may_stand: it may have come to the end of what is posted, and no poll has looked since: for how
- *	long it has stood there is not known
+ * @may_stand: the wire may have come to the end of the posted slots since the last poll, and may
+ *	have stood there for an unknown time
  */
 struct kpn_head {
 	struct kpn_interval wire;
@@ -267,11 +266,11 @@ u32 kpn_pacer_lead_slots(const struct kpn_pacer *pacer);
 /**
  * struct kpn_state - what the pacer knows of itself
  * @synchronised: false from start, underrun, suspected underrun or slip until adjtime or settime
- * @head_valid: the strip holds; without it nothing is inserted
- * @clock_error_ps: the time read now is at most this far from the truth: half the width of the
- *	strip, and what it stands still for, as time of the PHC
+ * @head_valid: the strip holds; while false, no frame is inserted
+ * @clock_error_ps: greatest error of the time read now, as time of the PHC: half the width of the
+ *	strip, and how far the clock stands still
  * @base: net_slot - slot_seq; @lock_seq: first slot on the grid since the last disturbance
- * @planned_seq: posted slots before it have the length the clock asks for now
+ * @planned_seq: posted slots before it have the length that the clock now requires
  * @pending: frames held
  */
 struct kpn_state {
@@ -289,25 +288,25 @@ struct kpn_state {
 
 struct kpn_state kpn_pacer_state(const struct kpn_pacer *pacer, u64 cpu_ns);
 
-/** kpn_pacer_stats() - the counters as of now; valid until the next call on the pacer */
+/** kpn_pacer_stats() - the counters now; valid until the next call on the pacer */
 const struct kpn_stats *kpn_pacer_stats(struct kpn_pacer *pacer);
 
 /**
- * kpn_pacer_bounds() - boundary error and lock time this configuration promises; see
+ * kpn_pacer_bounds() - promised boundary error and lock time of this configuration; see
  * kpn_align_bounds()
  */
 struct kpn_bounds kpn_pacer_bounds(const struct kpn_pacer *pacer, u32 rate_ppb,
 				   u32 rate_change_ppb);
 
 /**
- * kpn_pacer_rate() - kpn_strip_rate() of the own wire; 0, the stated drift's middle, while the
+ * kpn_pacer_rate() - kpn_strip_rate() of the own wire; 0, the middle of the stated drift, while the
  * strip is young
  */
 s64 kpn_pacer_rate(const struct kpn_pacer *pacer);
 
 /**
- * kpn_pacer_steady_ps() - wire position since which the wire cannot have been idle: what can be
- * told of earlier moments begins there
+ * kpn_pacer_steady_ps() - wire position since which the wire cannot have been idle; nothing is
+ * known of earlier moments
  */
 u64 kpn_pacer_steady_ps(const struct kpn_pacer *pacer);
 

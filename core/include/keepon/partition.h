@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * Which traffic classes may use a slot: class masks whose period is independent of the ring (KeepON
- * paper section 5.1, with masks instead of one owner). Kept as one bit plane per class, so that the
- * next slot of a class is found a word at a time. It knows no ring and no clock, and owns no
- * memory.
+ * paper section 5.1, with masks in place of one owner). Kept as one bit plane per class, so that
+ * the next slot of a class is found a word at a time. This room knows no ring and no clock, and
+ * owns no memory.
  */
 #ifndef KPN_PARTITION_H
 #define KPN_PARTITION_H
@@ -21,7 +21,7 @@ enum {
 /**
  * struct kpn_partition - the table; read only once it is made
  * @slots: period
- * @plane_slots: slots a plane holds: the period, repeated until a plane has a word at least
+ * @plane_slots: slots of a plane: the period, repeated until it fills at least one word
  * @plane_words: distance of two planes in words
  * @classes: union of all masks: classes that have a slot at all
  * @gap_slots: longest distance from a slot open to no class to the next; 0 if there is none
@@ -70,7 +70,7 @@ u16 kpn_partition_mask(const struct kpn_partition *partition, u32 index);
  * kpn_partition_window() - the next slots of a plane, a bit each, from @index on
  * @plane: a class or KPN_PLANE_RESERVED
  *
- * Return: bit i: slot index + i is in it; only bits before the end of the plane mean anything.
+ * Return: bit i: slot index + i is in the plane; bits beyond the end of the plane are meaningless.
  */
 static inline u64 kpn_partition_window(const struct kpn_partition *partition, u32 plane, u32 index)
 {

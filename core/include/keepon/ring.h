@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * The slot ring: which slots were sent, which are posted, which carry frames, and where each starts
- * on the wire. Slots differ from nominal length only by trims; slots that carry a frame or are
- * trimmed are members of sets, so that passing all others costs the same for any number. It does
- * not know time (KeepON paper section 3.1).
+ * on the wire. Only trims make a slot differ from nominal length. Slots that carry a frame or are
+ * trimmed are members of sets, so that passing any number of other slots costs the same. The ring
+ * does not know time (KeepON paper section 3.1).
  */
 #ifndef KPN_RING_H
 #define KPN_RING_H
@@ -14,7 +14,7 @@
 
 /**
  * struct kpn_cursor - a place between two slots
- * @seq: the slot after it; @ps: where that starts on the wire; @desc: its descriptor
+ * @seq: slot behind it; @ps: start of that slot on the wire; @desc: its descriptor
  */
 struct kpn_cursor {
 	u64 seq;
@@ -25,9 +25,9 @@ struct kpn_cursor {
 /**
  * struct kpn_slot - one descriptor
  * @frame: the frame in it
- * @delta_ps: by how much its slot is longer than nominal; of the slots of one frame only the last
- *	may differ, for all of them
- * @within: slots of its frame before it
+ * @delta_ps: by how much the slot is longer than nominal; of a frame's slots only the last may
+ *	differ, on behalf of all
+ * @within: how many slots of its frame precede it
  */
 struct kpn_slot {
 	struct kpn_frame *frame;
@@ -38,19 +38,19 @@ struct kpn_slot {
 /**
  * struct kpn_ring - slots [head, tail) are posted; frames may sit in [head, head + slots)
  * @head: next to complete
- * @plan: slots before it have the length they shall have; only while there are others before the
- *	tail
+ * @plan: slots before it have their planned length; used only while slots between it and the tail
+ *	do not
  * @tail: next to post
- * @index_seq: where the NIC's index stands, from head to tail; @index_ps: where that slot starts on
- *	the wire
+ * @index_seq: position of the NIC's index, from head to tail; @index_ps: start of that slot on the
+ *	wire
  * @slots: ring size; @slot_ps: nominal length on the wire
  * @quiet_seq: no slot before it is claimed or trimmed
- * @claimed: first descriptors of frames; @claimed_count: how many
- * @inner: the others of frames that take several slots; @span_count: frames that do
+ * @claimed: first descriptors of frames; @claimed_count: their number
+ * @inner: the other descriptors of frames of several slots; @span_count: number of such frames
  * @yielding: descriptors whose frame makes room for a scheduled one (best effort)
- * @trimmed: descriptors of posted slots of another length; @trim_count: how many
- * @word_ps: by how much those of a word of that set are longer than nominal together
- * @trimmed_end: no trimmed slot from there on
+ * @trimmed: descriptors of posted slots that differ from nominal; @trim_count: their number
+ * @word_ps: per word of @trimmed: by how much its slots together are longer than nominal
+ * @trimmed_end: no slot from there on is trimmed
  * @slot: per descriptor
  */
 struct kpn_ring {
@@ -98,13 +98,13 @@ static inline u32 kpn_ring_next_desc(const struct kpn_ring *ring, u32 desc)
 	return desc + 1 == ring->slots ? 0 : desc + 1;
 }
 
-/** kpn_ring_start() - first slot of the frame in slot @seq; @seq where there is none */
+/** kpn_ring_start() - first slot of the frame in slot @seq; @seq if it has no frame */
 static inline u64 kpn_ring_start(const struct kpn_ring *ring, u64 seq)
 {
 	return seq - ring->slot[kpn_ring_desc(ring, seq)].within;
 }
 
-/** kpn_ring_behind() - first slot from @seq on that is not within a frame that began before it */
+/** kpn_ring_behind() - first slot from @seq on that is not inside a frame that began before it */
 static inline u64 kpn_ring_behind(const struct kpn_ring *ring, u64 seq)
 {
 	const struct kpn_slot *slot = &ring->slot[kpn_ring_desc(ring, seq)];
@@ -112,7 +112,7 @@ static inline u64 kpn_ring_behind(const struct kpn_ring *ring, u64 seq)
 	return slot->within ? seq - slot->within + slot->frame->slots : seq;
 }
 
-/** kpn_ring_last() - last slot of the frame in slot @seq; @seq where there is none */
+/** kpn_ring_last() - last slot of the frame in slot @seq; @seq if it has no frame */
 static inline u64 kpn_ring_last(const struct kpn_ring *ring, u64 seq)
 {
 	const struct kpn_slot *slot = &ring->slot[kpn_ring_desc(ring, seq)];
@@ -128,8 +128,8 @@ static inline s64 kpn_ring_delta_ps(const struct kpn_ring *ring, u64 seq)
 }
 
 /**
- * kpn_ring_claim() - put @frame, of one slot, into the placeholder slot @seq, whose descriptor is
- * @desc; @yields: best effort
+ * kpn_ring_claim() - put @frame, of one slot, into the placeholder slot @seq with descriptor @desc;
+ * @yields: best effort
  */
 static inline void kpn_ring_claim(struct kpn_ring *ring, u64 seq, u32 desc, struct kpn_frame *frame,
 				  bool yields)
@@ -150,17 +150,17 @@ static inline void kpn_ring_claim(struct kpn_ring *ring, u64 seq, u32 desc, stru
 void kpn_ring_claim_span(struct kpn_ring *ring, u64 seq, struct kpn_frame *frame, bool yields);
 
 /**
- * kpn_ring_free_inner() - the slots behind the first, in descriptor @desc, of @frame, which takes
+ * kpn_ring_free_inner() - free all slots but the first, in descriptor @desc, of @frame, which takes
  * several
  */
 void kpn_ring_free_inner(struct kpn_ring *ring, u32 desc, const struct kpn_frame *frame);
 
-/** kpn_ring_unyield() - the frame that begins in @desc makes room for no other any more */
+/** kpn_ring_unyield() - the frame that begins in @desc no longer makes room for scheduled ones */
 void kpn_ring_unyield(struct kpn_ring *ring, u32 desc);
 
 /**
- * kpn_ring_release() - make the slots of the frame that begins in @desc placeholders again; returns
- * it
+ * kpn_ring_release() - make the slots of the frame that begins in @desc placeholders again. Return:
+ * the frame
  */
 static inline struct kpn_frame *kpn_ring_release(struct kpn_ring *ring, u32 desc)
 {
@@ -182,7 +182,7 @@ static inline struct kpn_frame *kpn_ring_release(struct kpn_ring *ring, u32 desc
  */
 u64 kpn_ring_next(const struct kpn_ring *ring, const struct kpn_bits *bits, u64 from, u64 to);
 
-/** kpn_ring_next_near() - the same, quicker if it is one of the next few */
+/** kpn_ring_next_near() - the same, faster if the slot is one of the next few */
 static inline u64 kpn_ring_next_near(const struct kpn_ring *ring, const struct kpn_bits *bits,
 				     u64 from, u64 to)
 {
@@ -196,12 +196,12 @@ static inline u64 kpn_ring_next_near(const struct kpn_ring *ring, const struct k
 }
 
 /**
- * kpn_ring_deltas_ps() - by how much slots [from, to), posted, differ from nominal together; cost
+ * kpn_ring_deltas_ps() - by how much the posted slots [from, to) together differ from nominal; cost
  * follows trims
  */
 u64 kpn_ring_deltas_ps(const struct kpn_ring *ring, u64 from, u64 to);
 
-/** kpn_ring_skip() - @cursor moves to @to; no slot in between is trimmed */
+/** kpn_ring_skip() - move @cursor to @to; no slot in between is trimmed */
 static inline void kpn_ring_skip(const struct kpn_ring *ring, struct kpn_cursor *cursor, u64 to)
 {
 	u32 count = (u32)(to - cursor->seq);
@@ -212,7 +212,7 @@ static inline void kpn_ring_skip(const struct kpn_ring *ring, struct kpn_cursor 
 	cursor->desc = desc >= ring->slots ? desc - ring->slots : desc;
 }
 
-/** kpn_ring_step() - @cursor moves over one slot that differs from nominal by @delta_ps */
+/** kpn_ring_step() - move @cursor over one slot that differs from nominal by @delta_ps */
 static inline void kpn_ring_step(const struct kpn_ring *ring, struct kpn_cursor *cursor,
 				 s64 delta_ps)
 {
@@ -221,12 +221,12 @@ static inline void kpn_ring_step(const struct kpn_ring *ring, struct kpn_cursor 
 }
 
 /**
- * kpn_ring_move_trimmed() - @cursor moves to @to, at most the tail; cost follows trims, but whole
- * words of descriptors are passed at once, so that it ends however many are trimmed
+ * kpn_ring_move_trimmed() - move @cursor to @to, at most the tail; cost follows trims, and is
+ * bounded because whole words of descriptors are passed at once
  */
 void kpn_ring_move_trimmed(const struct kpn_ring *ring, struct kpn_cursor *cursor, u64 to);
 
-/** kpn_ring_move() - the same; of posted slots none before quiet_seq is trimmed */
+/** kpn_ring_move() - the same; no posted slot before quiet_seq is trimmed */
 static inline void kpn_ring_move(const struct kpn_ring *ring, struct kpn_cursor *cursor, u64 to)
 {
 	if (KPN_LIKELY(to <= ring->quiet_seq || !ring->trim_count))
@@ -235,12 +235,12 @@ static inline void kpn_ring_move(const struct kpn_ring *ring, struct kpn_cursor 
 		kpn_ring_move_trimmed(ring, cursor, to);
 }
 
-/** kpn_ring_at() - the place before slot @seq in [head, tail]; costs a kpn_ring_move_trimmed() */
+/** kpn_ring_at() - cursor before slot @seq in [head, tail]; costs a kpn_ring_move_trimmed() */
 struct kpn_cursor kpn_ring_at(const struct kpn_ring *ring, u64 seq);
 
 /**
  * struct kpn_under_way - a slot on the wire
- * @end_ps: where it ends, as if the tail had nominal slots behind it
+ * @end_ps: its end, as if nominal slots followed the tail
  */
 struct kpn_under_way {
 	u64 seq;
@@ -248,25 +248,26 @@ struct kpn_under_way {
 };
 
 /**
- * kpn_ring_seq_at() - slot that is on the wire at @position_ps, the head at least; costs a
+ * kpn_ring_seq_at() - slot on the wire at @position_ps, not before the head; costs a
  * kpn_ring_move_trimmed()
  */
 struct kpn_under_way kpn_ring_seq_at(const struct kpn_ring *ring, u64 position_ps);
 
 /**
- * kpn_ring_set_delta() - slot @seq, posted and not before the index, whose descriptor is @desc,
- * gets another length
+ * kpn_ring_set_delta() - change the length of slot @seq, posted and not before the index, with
+ * descriptor @desc
  */
 void kpn_ring_set_delta(struct kpn_ring *ring, u64 seq, u32 desc, s64 delta_ps);
 
 /**
- * kpn_ring_gather_deltas() - the last of @count posted slots from @seq on gets what they differ by
- * together
+ * kpn_ring_gather_deltas() - give the last of @count posted slots from @seq on the sum of their
+ * differences
  */
 void kpn_ring_gather_deltas(struct kpn_ring *ring, u64 seq, u32 count);
 
 /**
- * kpn_ring_forget_delta() - the descriptor of a trimmed slot that the head passes is nominal again
+ * kpn_ring_forget_delta() - make the descriptor of a trimmed slot that the head passes nominal
+ * again
  */
 static inline void kpn_ring_forget_delta(struct kpn_ring *ring, u32 desc)
 {

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * The receive ring as a clock (KeepON paper section 4.2, D7-D16): a peer that keeps its wire
- * saturated sends a ruler, and every frame of it, placeholders included, is a mark whose place on
- * the peer's wire is known to the byte. Where that wire is now follows from the index of the
- * receive ring as on the transmit side: a strip (`observe`). It knows neither PHC time nor the
- * transmit ring.
+ * The receive ring as a clock (KeepON paper section 4.2, D7-D16). A peer that keeps its wire
+ * saturated sends a ruler: every frame, placeholders included, is a mark whose place on the peer's
+ * wire is known to the byte. The index of the receive ring says where that wire is now, as on the
+ * transmit side: a strip (`observe`). This room knows neither PHC time nor the transmit ring.
  *
  * The driver walks its receive ring anyway, to drop placeholders. After a long pause the ring is
- * full, and walking it at once would take as long as it likes; so it is done in beats: unless frames
- * are left, read the index and tell kpn_rx_show(); then kpn_rx_take() for at most kpn_rx_due()
- * frames, in the order of arrival; then kpn_rx_conclude(). Who need not hurry takes all frames of a
- * reading at once and calls kpn_rx_observe(). A NIC that drops frames with a bad FCS by itself
- * cannot do this (D14, D15).
+ * full, and the time for one walk would have no bound. So the driver walks in beats. A beat reads
+ * the index and calls kpn_rx_show() unless frames are left; then it calls kpn_rx_take() for at most
+ * kpn_rx_due() frames, in the order of arrival, and then kpn_rx_conclude(). A caller without time
+ * limit takes all frames of a reading at once and calls kpn_rx_observe(). A NIC that drops frames
+ * with a bad FCS by itself cannot be such a clock (D14, D15).
  */
 #ifndef KPN_RX_H
 #define KPN_RX_H
@@ -19,13 +18,13 @@
 #include "keepon/observe.h"
 
 /**
- * struct kpn_rx_config - what the readings can be trusted for
+ * struct kpn_rx_config - how far the readings can be trusted
  * @rate_bps: link rate; must divide 8e12
  * @drift_ppb_max: bound on |CPU rate / rate of the peer's NIC - 1|, at most 1e6
- * @wander_ppb_per_s_max: bound on its change, at most 1e6
+ * @wander_ppb_per_s_max: bound on the change of that rate, at most 1e6
  * @poll_ns: usual time between two readings
- * @lag_ns_min, @lag_ns_max: from the last bit of a frame until the index counts it, in CPU time; 0
- *	to 1e6, in this order
+ * @lag_ns_min, @lag_ns_max: from the last bit of a frame until the index counts the frame, in CPU
+ *	time; 0 to 1e6, in this order
  * @cpu_tick_ns: resolution of the CPU counter, rounded up, as in struct kpn_nic_caps; 0 means 1
  * @frame_bytes_max: longest frame the peer sends, FCS included; a peer silent for longer has
  *	stopped
@@ -43,18 +42,18 @@ struct kpn_rx_config {
 
 /**
  * struct kpn_rx - the peer's wire as seen by the receive ring
- * @strip: where it is; invalid before the first frame, and after a stop until the next
+ * @strip: position of that wire; invalid before the first frame, and from a stop until the next
+ *	frame
  * @head_ps: where the next frame to be received starts, modulo 2^64
  * @head_seq: frames received
  * @steady_ps: since this position the peer's wire cannot have been idle; at most 2^60 before the
  *	head
- * @readings, @stops: readings of the index; those that showed that the peer's wire was idle, or
- *	frames were lost
+ * @readings: readings of the index; @stops: of those, contradicted by an idle wire or lost frames
  * @first_end_ps: end of the first frame taken since the last reading
- * @open_ns: CPU time at which the frame after those taken until the last reading had not ended
- * @taken: since the last reading
- * @left: of those the last reading showed; @before_ns, @after_ns: CPU time round that reading
- * @budget_frames: that one beat may take
+ * @open_ns: CPU time at which the frame behind those of the last reading had not ended
+ * @taken: frames taken since the last reading
+ * @left: frames of the last reading still to be taken; @before_ns, @after_ns: CPU time around it
+ * @budget_frames: frames that one beat may take
  * @gap: frames are missing among or behind those of this reading
  */
 struct kpn_rx {
@@ -81,12 +80,12 @@ struct kpn_rx {
 };
 
 /**
- * kpn_rx_problem() - the first field of @config outside its range, as text that names it; NULL if
- * there is none
+ * kpn_rx_problem() - the first field of @config outside its range, as text that names the field;
+ * NULL if there is none
  */
 const char *kpn_rx_problem(const struct kpn_rx_config *config);
 
-/** kpn_rx_init() - nothing received yet; @config has no problem */
+/** kpn_rx_init() - nothing received yet; @config is valid */
 void kpn_rx_init(struct kpn_rx *rx, const struct kpn_rx_config *config);
 
 /**
@@ -109,19 +108,20 @@ static inline u64 kpn_rx_take(struct kpn_rx *rx, u32 frame_bytes)
 }
 
 /**
- * kpn_rx_observe() - the frames taken since the last call are those the index showed in one reading
+ * kpn_rx_observe() - the frames taken since the last call are the frames of one reading of the
+ * index
  * @before_ns, @after_ns: CPU time before and after the reading of the index
  *
  * Return: true; false if the reading contradicts earlier ones: the peer's wire was idle, frames are
- * missing, or a stated bound is wrong. It is counted, and the strip begins anew with this reading.
+ * missing, or a stated bound is wrong. The contradiction is counted, and the strip begins anew with
+ * this reading.
  */
 bool kpn_rx_observe(struct kpn_rx *rx, u64 before_ns, u64 after_ns);
 
 /**
- * struct kpn_rx_limits - the most that one beat does, whatever came; computed from the
- * configuration. What is left over is done by the next beats
- * @frames: taken: twice what can come in the time between two beats, so that what is left over
- *	never grows
+ * struct kpn_rx_limits - the most work of one beat, whatever arrived; computed from the
+ * configuration. The next beats do the rest
+ * @frames: twice the frames that can arrive between two beats, so that the rest never grows
  */
 struct kpn_rx_limits {
 	u32 frames;
@@ -130,26 +130,26 @@ struct kpn_rx_limits {
 struct kpn_rx_limits kpn_rx_beat_limits(const struct kpn_rx *rx);
 
 /**
- * kpn_rx_show() - a reading of the index shows @frames that were not taken yet; none are left of
- * the last one
+ * kpn_rx_show() - a reading of the index shows @frames that were not taken yet; no frames of the
+ * last reading are left
  * @before_ns, @after_ns: CPU time before and after the reading
  */
 void kpn_rx_show(struct kpn_rx *rx, u64 frames, u64 before_ns, u64 after_ns);
 
-/** kpn_rx_due() - so many of the frames shown are to be taken in this beat */
+/** kpn_rx_due() - number of the frames shown that this beat has to take */
 u32 kpn_rx_due(const struct kpn_rx *rx);
 
 /**
- * kpn_rx_lost() - frames have found no place in the ring: among those shown, or behind them, some
- * are missing
+ * kpn_rx_lost() - frames were lost for lack of room in the ring: some are missing among or behind
+ * those shown
  */
 void kpn_rx_lost(struct kpn_rx *rx);
 
 /**
  * kpn_rx_conclude() - the end of a beat
  *
- * A reading is observed when the last of its frames is taken: until then it is not known where the
- * frame after them begins. Return: whether that is so.
+ * A reading is observed when the last of its frames is taken: only then is it known where the next
+ * frame begins. Return: whether that has happened.
  */
 bool kpn_rx_conclude(struct kpn_rx *rx);
 

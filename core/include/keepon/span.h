@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * A frame longer than a slot: how many slots it takes, and what stands in their descriptors. All of
- * them together last as long as so many nominal slots, so that everything behind them stays where
- * it is.
+ * A frame longer than a slot: the slots it takes, and the contents of their descriptors. All slots
+ * of a frame together last as long as the same number of nominal slots, so that everything behind
+ * them stays where it is.
  *
  *	slots		|------|------|------|------|
  *	fragments	|frame   ...  |   | shorter |	or padded to the end, where 84 bytes do not remain
  *	one descriptor	|frame    ...      |84 |rest|	the others are as short as they may be
  *
- * Fragments end where slots end, but for the last two descriptors: whatever mixture of old and new
- * descriptors a NIC fetches lasts as long, but for less than a slot.
+ * Fragments end where slots end, but for the last two descriptors: any mixture of old and new
+ * descriptors that a NIC fetches lasts as long, to less than a slot.
  */
 #ifndef KPN_SPAN_H
 #define KPN_SPAN_H
@@ -19,13 +19,13 @@
 enum { KPN_SPAN_SLOTS_MAX = 128 };
 
 /**
- * struct kpn_span_rule - what decides it; constant while a pacer runs
+ * struct kpn_span_rule - the input of kpn_span_of(); constant while a pacer runs
  * @slot_bytes: wire bytes of a slot, preamble and gap included
  * @short_bytes: frame bytes of the shortest placeholder
  * @single_bytes_max: longest frame that takes one slot
- * @padded_bytes_max: a frame of several slots is padded to so many bytes at most
- * @quantum_bytes: lengths change by whole ones
- * @keep_bytes: by so much all slots of a frame together can be shortened or lengthened (a trim)
+ * @padded_bytes_max: most bytes a frame of several slots is padded to
+ * @quantum_bytes: granularity of lengths
+ * @keep_bytes: by how much all slots of a frame together can be shortened or lengthened (a trim)
  * @fragments_max: buffers a frame may have; 1: only one
  */
 struct kpn_span_rule {
@@ -40,12 +40,12 @@ struct kpn_span_rule {
 
 /**
  * struct kpn_span - the descriptors of one frame
- * @slots: so many; 0: such a frame cannot be sent. 1: it is padded to the length of its slot
- * @fragments: the first so many hold the frame
- * @frame_bytes: its length on the wire, padding and FCS included
- * @fragment_bytes: of it in each but the last two fragments
- * @short_bytes: frame bytes of the placeholders behind it, but for the last
- * @last_bytes: of the last one; 0: the frame ends in the last descriptor
+ * @slots: their number; 0: the frame cannot be sent; 1: it is padded to the length of its slot
+ * @fragments: how many of them, from the first on, hold the frame
+ * @frame_bytes: length of the frame on the wire, padding and FCS included
+ * @fragment_bytes: bytes of the frame in each fragment but the last two
+ * @short_bytes: frame bytes of each placeholder behind the frame but the last
+ * @last_bytes: frame bytes of the last placeholder; 0: the frame ends in the last descriptor
  */
 struct kpn_span {
 	u32 slots;

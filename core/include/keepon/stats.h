@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* One list of counters, feeding ethtool strings, simulator and result files alike. */
+/* One list of counters for ethtool strings, simulator and result files. */
 #ifndef KPN_STATS_H
 #define KPN_STATS_H
 
@@ -43,7 +43,7 @@ enum {
 /** kpn_stats_name() - name of counter @index < KPN_COUNTER_COUNT, in the order of the list */
 const char *kpn_stats_name(u32 index);
 
-/** kpn_stats_value() - its value */
+/** kpn_stats_value() - value of that counter */
 u64 kpn_stats_value(const struct kpn_stats *stats, u32 index);
 
 /** kpn_stats_ended() - frames with a verdict */

@@ -35,9 +35,7 @@ enum kpn_wire {
  */
 u32 kpn_byte_time_ps(u64 rate_bps);
 
-/**
- * kpn_wire_bytes() - bytes a frame of @frame_bytes occupies on the wire, preamble and gap included
- */
+/** kpn_wire_bytes() - wire bytes of a frame of @frame_bytes, preamble and gap included */
 static inline u32 kpn_wire_bytes(u32 frame_bytes)
 {
 	return frame_bytes + KPN_WIRE_OVERHEAD_BYTES;

@@ -18,8 +18,8 @@
 #define KPN_UNLIKELY(condition) unlikely(condition)
 
 /*
- * A short frame in whole words, the last two over what is copied already: x86's memcpy() is a string
- * instruction here, which takes longer to start than a frame of 60 bytes takes.
+ * A short frame in whole words, the last two over what is copied already: x86's memcpy() is a
+ * string instruction here, which takes longer to start than a frame of 60 bytes takes.
  */
 static inline void kpn_copy_frame(void *to, const void *from, size_t bytes)
 {

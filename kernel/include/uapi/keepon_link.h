@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * rtnetlink attributes of link kind "keepon": `ip link add link nic0 name rt0 type keepon ...`.
- * They stand in IFLA_INFO_DATA. Everything is optional when a link is added and is reported in full
- * when it is read; what was set reads back equal. Numbers are host order. Times and lengths have
- * the units of struct kpn_config (core/include/keepon/config.h).
+ * They stand in IFLA_INFO_DATA. All attributes are optional when a link is added and are reported
+ * in full when it is read; a value that was set reads back equal. Numbers are host order. Times and
+ * lengths have the units of struct kpn_config (core/include/keepon/config.h).
  */
 #ifndef _UAPI_KEEPON_LINK_H
 #define _UAPI_KEEPON_LINK_H
@@ -15,24 +15,24 @@
 
 /*
  * The class table gives each slot of the partition a __u16 mask of the classes that may use it. It
- * can be larger than a message, so it is set and read in parts (keepon_table.h); a description of a
- * link has a summary.
+ * can be larger than a message, so it is set and read in parts (keepon_table.h); the description of
+ * a link has a summary.
  *
  * IFLA_KEEPON_ALLOWED: write only: a short table in one piece, at most 16384 masks
- * IFLA_KEEPON_TABLE: a table handed over by KEEPON_CMD_TABLE_PUT on a socket that is still open;
- *	reads back as that of the link, 0: all slots are open to all classes
- * The length of either is the partition's unless IFLA_KEEPON_PARTITION_SLOTS repeats it: then it
- * must divide that.
+ * IFLA_KEEPON_TABLE: number of a table handed over by KEEPON_CMD_TABLE_PUT on a socket that is
+ *	still open; reads back as that of the link's table, 0: all slots are open to all classes
+ * The table's length is the partition's unless IFLA_KEEPON_PARTITION_SLOTS repeats the table: then
+ * the length must divide that.
  * IFLA_KEEPON_CLASS_SLOTS: read only: KEEPON_CLASS_COUNT times __u32, how many slots of the
  *	partition each class may use
  * IFLA_KEEPON_CLASSES: KEEPON_CLASS_COUNT pairs of __u8 {late policy, rounding}
- *	(enum kpn_late_policy, enum kpn_rounding); 0xff: the class keeps what it has
- * IFLA_KEEPON_RATE_BPS: link rate; read only, that of the lower device when the link came up
- * IFLA_KEEPON_FORCE: of backend generic: 1: run it on a device whose wire does not take its time
+ *	(enum kpn_late_policy, enum kpn_rounding); 0xff: the class keeps its value
+ * IFLA_KEEPON_RATE_BPS: link rate; read only, rate of the lower device when the link came up
+ * IFLA_KEEPON_FORCE: with backend generic: 1: run it on a device that is not paced
  *
- * IFLA_KEEPON_LIMIT_*: the most one call on the pacer does, as struct kpn_limits
- * (core/include/keepon/pacer.h) has it, and one beat of the receive ring, as struct kpn_rx_limits
- * (rx.h); read only, and only there while the wire runs
+ * IFLA_KEEPON_LIMIT_*: limits of one call on the pacer, as in struct kpn_limits
+ * (core/include/keepon/pacer.h), and of one beat of the receive ring, as in struct kpn_rx_limits
+ * (rx.h); read only, and present only while the wire runs
  */
 enum {
 	IFLA_KEEPON_UNSPEC,
@@ -62,10 +62,10 @@ enum {
 	IFLA_KEEPON_RATE_BPS,         /* __u64 */
 	IFLA_KEEPON_BACKEND,          /* __u8 enum keepon_backend */
 	IFLA_KEEPON_PAD,
-	IFLA_KEEPON_MERGE,           /* __u8 enum kpn_merge; of clock dual, as the next two */
-	IFLA_KEEPON_TAU_NS,          /* __u32, 0: what a staircase can lag */
+	IFLA_KEEPON_MERGE,           /* __u8 enum kpn_merge; with clock dual, as the next two */
+	IFLA_KEEPON_TAU_NS,          /* __u32, 0: greatest lag of a staircase */
 	IFLA_KEEPON_RX_POLL_CPU,     /* __u32, of a thread */
-	IFLA_KEEPON_PADDING,         /* __u8 enum keepon_padding; read back as what it came to */
+	IFLA_KEEPON_PADDING,         /* __u8 enum keepon_padding; reads back as the choice made */
 	IFLA_KEEPON_TABLE,           /* __u64 */
 	IFLA_KEEPON_CLASS_SLOTS,     /* binary, read only */
 	IFLA_KEEPON_HORIZON_NS,      /* __u64: how far ahead a txtime may be, 0: any */
@@ -76,8 +76,8 @@ enum {
 	IFLA_KEEPON_LIMIT_STALL_NS,  /* __u64 */
 	IFLA_KEEPON_LIMIT_RX_FRAMES, /* __u32, 0 without clock dual */
 	IFLA_KEEPON_FORCE,           /* __u8 0, 1 */
-	IFLA_KEEPON_FRAME_BYTES,     /* __u32: longest frame, in several slots; 0: none is longer */
-	IFLA_KEEPON_RECEIVE,         /* __u8 enum keepon_receive, of a new link only */
+	IFLA_KEEPON_FRAME_BYTES,     /* __u32: longest frame, in several slots; 0: one slot */
+	IFLA_KEEPON_RECEIVE,         /* __u8 enum keepon_receive, for a new link only */
 	IFLA_KEEPON_PRIORITIES,      /* __u8 0, 1: priorities of the card's frames choose a class */
 	__IFLA_KEEPON_MAX,
 };
@@ -102,15 +102,15 @@ enum keepon_padding {
 	KEEPON_PADDING_AUTO,
 };
 
-/** enum keepon_poll - who polls */
+/** enum keepon_poll - context of the polls */
 enum keepon_poll {
 	KEEPON_POLL_HRTIMER,
 	KEEPON_POLL_THREAD,
 };
 
 /**
- * enum keepon_txtime - what a txtime of a socket (CLOCK_TAI) means to the PHC (C30)
- * @KEEPON_TXTIME_PHC: the number is PHC time: something keeps CLOCK_TAI equal to the PHC (phc2sys)
+ * enum keepon_txtime - relation of a socket's txtime (CLOCK_TAI) to the PHC (C30)
+ * @KEEPON_TXTIME_PHC: the number is PHC time: phc2sys or the like keeps CLOCK_TAI equal to the PHC
  * @KEEPON_TXTIME_TAI: the driver reads both clocks and shifts the number by their difference
  */
 enum keepon_txtime {
@@ -129,9 +129,9 @@ enum keepon_backend {
 };
 
 /**
- * enum keepon_receive - whose the frames are that the card receives
- * @KEEPON_RECEIVE_CARD: the card's; the link is a way out only
- * @KEEPON_RECEIVE_ALL: the link's, while it is up
+ * enum keepon_receive - device that gets the frames received by the card
+ * @KEEPON_RECEIVE_CARD: the card; the link only sends
+ * @KEEPON_RECEIVE_ALL: the link, while it is up
  */
 enum keepon_receive {
 	KEEPON_RECEIVE_CARD,

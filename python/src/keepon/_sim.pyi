@@ -4,9 +4,12 @@
 Times are integers: `_ns` at interfaces, `_ps` where exact. Network time is `epoch_ns` plus true time, with PTP what
 the grandmaster's clock reads. Every wrong value raises ValueError with one sentence naming key, value and range, and
 changes nothing.
+
+Specifications (`StationSpec` ...) are made with keywords; a dict of their attributes does for any of them, too.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,7 +17,247 @@ from numpy.typing import NDArray
 
 from keepon.measure.simulated import Bridge, Flow, LoadFlow, NodeClock, PtpFlow, Station
 
-Spec = Mapping[str, Any]
+@dataclass(kw_only=True)
+class LatencySpec:
+    """Latency of one stage: min(base + log-normal body [+ exponential tail], cap); 0 of a limit or cap: none."""
+
+    base_ns: float = ...
+    median_ns: float = ...
+    sigma: float = ...
+    tail_probability: float = ...
+    tail_mean_ns: float = ...
+    cap_ns: float = ...
+    limit_ns: float = ...  # of the body
+
+@dataclass(kw_only=True)
+class HostSpec:
+    """A host by its stages; rx: from a complete frame to software's stamp."""
+
+    wakeup: LatencySpec = ...
+    stack: LatencySpec = ...
+    driver: LatencySpec = ...
+    timer: LatencySpec = ...
+    poll: LatencySpec = ...
+    rx: LatencySpec = ...
+
+@dataclass(kw_only=True)
+class CpuSpec:
+    """Cores that software contends for, and what received frames cost them."""
+
+    cores: int = ...  # 0: enough, and the rest means nothing
+    irq_ns: int = ...
+    softirq_ns: int = ...  # of one frame
+
+@dataclass(kw_only=True)
+class NicSpec:
+    """A NIC. What is -1 is as short as it may be, or 2000 ns of a restart and 500 of a receive index."""
+
+    prefetch_slots: int = ...
+    fifo_bytes: int = ...
+    index: str = ...  # "done" | "fetch"
+    index_lag_ns_min: int = ...
+    index_lag_ns_max: int = ...
+    rx_lag_ns_min: int = ...  # last bit of a received frame to the receive index showing it
+    rx_lag_ns_max: int = ...
+    persistent: bool = ...
+    index_read_ns: int = ...
+    fetch_ns: int = ...
+    fetch_ns_max: int = ...
+    restart_ns: int = ...
+    restart_ns_max: int = ...
+    reserved_slots: int = ...
+    placeholder_bytes_min: int = ...
+    frame_bytes_max: int = ...
+    fragments_max: int = ...  # buffers of a frame
+    ring_slots: int = ...
+    queue_frames: int = ...
+    coalesce_ns: int = ...
+    coalesce_frames: int = ...
+
+class KeeponSpec:
+    """Driver "keepon": attributes are the fields of core/include/keepon/config_fields.h, words those of its units;
+    None: the core's default. `partition_slots` follows from `partition`."""
+
+    slot_bytes: int | None  # must be given
+    clock: (
+        str | None
+    )  # "interpolated" | "counter" | "dual": the peer's frames are a clock, too; it has driver "keepon"
+    merge: str  # of a dual clock: "strip" | "published"
+    tau_ns: int | None  # of the merge
+    partition: list[int]  # class masks
+    classes: dict[int, tuple[str, str]]  # (late, round)
+    def __init__(
+        self,
+        *,
+        partition: Sequence[int] = ...,
+        classes: dict[int, tuple[str, str]] = ...,
+        **fields: int | str | bool | None,
+    ) -> None: ...
+
+@dataclass(kw_only=True)
+class LeafSpec:
+    """A leaf: kind "fifo" | "etf" (delta_ns to reschedule) | "guard" (rate_bps to late)."""
+
+    kind: str = ...
+    keeps_txtime: bool = ...  # the driver is told
+    delta_ns: int = ...
+    deadline_mode: bool = ...
+    skip_sock_check: bool = ...
+    reschedule: bool = ...
+    rate_bps: int = ...  # 0: the link's
+    mtu_bytes: int = ...
+    fudge_ns: int = ...
+    tolerance_ns: int = ...
+    limit_frames: int = ...
+    late: str = ...  # "drop" | "send"
+
+@dataclass(kw_only=True)
+class TaprioSpec:
+    """taprio; windows as (class mask, ns)."""
+
+    windows: Sequence[tuple[int, int]]
+    base_ns: int = ...
+    cycle_ns: int = ...  # 0: of all windows
+    txtime_assist: bool = ...
+    offload: bool = ...  # driver "launchtime"
+    txtime_delay_ns: int = ...
+
+@dataclass(kw_only=True)
+class QdiscSpec:
+    """In front of the driver, for all frames, instead of what `release` has."""
+
+    queues: list[int]  # of each of 16 classes
+    leaves: list[LeafSpec]  # one for each queue
+    taprio: TaprioSpec | None = None
+
+@dataclass(kw_only=True)
+class ProbeSpec:
+    """Test hooks."""
+
+    boundaries: bool = ...
+    boundary_bound_ps: int = ...
+    head_interval_ns: int = ...
+    head_samples_max: int = ...
+    declared_prefetch_slots: int | None = None
+    index_offset_slots: int = ...
+
+@dataclass(kw_only=True)
+class PortSpec:
+    """What a port has of its own; None: what the station has."""
+
+    nic: NicSpec | None = None
+    nic_ppm: float | None = None
+    keepon: KeeponSpec | None = None
+    qdisc: QdiscSpec | None = None
+
+@dataclass(kw_only=True)
+class StationSpec:
+    """A station."""
+
+    driver: str = ...  # "standard" | "keepon" | "launchtime"
+    release: str = ...  # "txtime" | "etf" | "sleep"
+    sync: str = ...  # "ideal" | "none" | "ptp"
+    host: HostSpec = ...
+    cpu: CpuSpec = ...
+    ingress_latency_ns: int = ...  # off RX stamps of PTP
+    egress_latency_ns: int = ...  # added to TX stamps
+    occupancy_ns: int = ...
+    etf_delta_ns: int = ...
+    sync_interval_ns: int = ...
+    nic_ppm: float = ...
+    cpu_ppm: float = ...
+    cpu_tick_ns: int = ...  # resolution of the CPU counter that driver "keepon" reads
+    wander_ppb_per_s: float = ...
+    wander_ppb: float = ...  # bound of the walk
+    stamp_resolution_ns: int = ...
+    nic: NicSpec = ...
+    keepon: KeeponSpec = ...
+    probe: ProbeSpec = ...
+    qdisc: QdiscSpec | None = None
+    ports: list[
+        PortSpec
+    ] = ...  # one for each link, in their order, where not all have what stands above
+
+@dataclass(kw_only=True)
+class BridgeSpec:
+    """A store-and-forward bridge."""
+
+    processing_ns: int = ...
+    ppm: float = ...
+    wander_ppb_per_s: float = ...
+    wander_ppb: float = ...
+    queue_frames: int = ...
+    queues: list[int] = ...  # of priorities 0 to 7: those numbers unless given
+    sync: str = ...  # "none" | "ptp": its gates follow a clock that PTP sets, if not its crystal
+    ptp_turnaround_ns: int = ...  # message in to message out
+    stamp_resolution_ns: int = ...
+
+@dataclass(kw_only=True)
+class StreamSpec:
+    """A periodic stream. Frame k has the txtime k periods after the first period multiple plus offset_ns that is not
+    before epoch + start_ns. It leaves by the port of its route, one for all listeners."""
+
+    id: str
+    talker: int
+    listeners: list[int]
+    routes: list[list[int]] = ...  # bridges on the way to each listener
+    period_ns: int = ...
+    offset_ns: int = ...
+    turns_ns: list[int] = ...  # frames in turn: releases from the start of their own period on
+    start_ns: int = ...
+    frame_bytes: int = ...
+    tc: int = ...
+    queue: int = ...
+    advance_ns: int = ...
+
+@dataclass(kw_only=True)
+class LoadSpec:
+    """Best effort."""
+
+    id: str
+    talker: int
+    listener: int
+    route: list[int] = ...
+    kind: str = ...  # "udp" | "saturate" | "tcp"
+    congestion: str = ...  # of kind "tcp": "cubic" | "reno"
+    rate_bps: int = ...  # of frame bytes
+    frame_bytes: int = ...
+    window_frames: int = ...  # saturate: frames kept with the transmitter
+    start_ns: int = ...
+    tc: int = ...
+    queue: int = ...
+
+@dataclass(kw_only=True)
+class ServoSpec:
+    """The servo of every clock: "pi" | "linreg" | "ratio"; scales of 0: linuxptp's."""
+
+    kind: str = ...
+    pi_proportional_scale: float = ...
+    pi_proportional_exponent: float = ...
+    pi_proportional_norm_max: float = ...
+    pi_integral_scale: float = ...
+    pi_integral_exponent: float = ...
+    pi_integral_norm_max: float = ...
+    step_threshold_ns: int = ...
+    first_step_threshold_ns: int = ...
+    filter_samples: int = ...
+
+@dataclass(kw_only=True)
+class SyncSpec:
+    """PTP; domains as (number, grandmaster), domain 0 first, which sets the clocks."""
+
+    mode: str = ...  # "gptp" | "ptp"
+    domains: list[tuple[int, int]]
+    interval_ns: int = ...
+    delay_interval_ns: int = ...
+    servo: ServoSpec = ...
+    delay_filter_samples: int = ...
+    rate_samples: int = ...
+    tc: int = ...  # of PTP's frames, as queue
+    queue: int = ...
+    start_offset_ns: int = ...
+    sample_ns: int = ...
+    changes: list[tuple[int, int]] = ...  # (at_ns, new grandmaster of domain 0)
 
 def verdict_names() -> list[str]:
     """Names of verdicts by number, as in `frames()["verdict"]`."""
@@ -34,49 +277,11 @@ class Simulation:
     """
 
     def __init__(self, seed: int, epoch_ns: int = 1_700_000_000_000_000_000) -> None: ...
-    def add_station(self, name: str, spec: Spec) -> int:
-        """An end station; it takes part once it is linked.
+    def add_station(self, name: str, spec: StationSpec) -> int:
+        """An end station of a unique name; it takes part once it is linked. Returns its node id."""
 
-        Args:
-            name: unique.
-            spec: every key optional but `keepon.slot_bytes` for driver "keepon":
-                driver "keepon" | "standard" | "launchtime"; release "txtime" | "etf" | "sleep"; sync "ideal" | "none" |
-                "ptp"; host {wakeup | stack | driver | timer | poll | rx (complete frame to software's stamp): {base_ns,
-                median_ns, sigma, limit_ns (of the body), tail_probability, tail_mean_ns, cap_ns}}; cpu {cores (0: nobody
-                contends for one, and the rest means nothing), irq_ns (an interrupt for received frames), softirq_ns (one
-                of them)}; occupancy_ns;
-                etf_delta_ns; sync_interval_ns; nic_ppm, cpu_ppm (-1000 to 1000); cpu_tick_ns (1 to 1000: resolution of
-                the CPU counter that driver "keepon" reads); wander_ppb_per_s, wander_ppb (bound of the walk);
-                stamp_resolution_ns; ingress_latency_ns (off RX stamps of PTP), egress_latency_ns (added to TX stamps);
-                nic {prefetch_slots, fifo_bytes, index "done" | "fetch", index_lag_ns_min, index_lag_ns_max,
-                rx_lag_ns_min, rx_lag_ns_max (last bit of a received frame to the receive index showing it),
-                persistent, index_read_ns, fetch_ns, fetch_ns_max, restart_ns, restart_ns_max, reserved_slots,
-                placeholder_bytes_min, frame_bytes_max, fragments_max (buffers of a frame), ring_slots, queue_frames,
-                coalesce_ns, coalesce_frames};
-                keepon {fields of core/include/keepon/config_fields.h, of which slot_bytes must be given; words are
-                those of its units; partition (class masks) instead of partition_slots; clock "interpolated" | "counter" |
-                "dual" (the receive ring is a clock, too: the peer on the link has driver "keepon"; with
-                merge "strip" | "published" and tau_ns), classes {tc: (late, round)}}; what is not given keeps the
-                core's default;
-                qdisc (in front of the driver, for all frames, instead of what `release` has) {queues (the transmit
-                queue of each of 16 classes), leaves [one for each queue: {kind "fifo" | "etf" | "guard", keeps_txtime
-                (the driver is told); etf: delta_ns, deadline_mode, skip_sock_check, reschedule; guard: mtu_bytes,
-                fudge_ns, tolerance_ns, limit_frames, late "drop" | "send"}], taprio {base_ns, cycle_ns, gates (class
-                masks), lengths_ns, txtime_assist, txtime_delay_ns, offload (driver "launchtime")}};
-                probe (test hooks) {boundaries, boundary_bound_ps, head_interval_ns, head_samples_max,
-                declared_prefetch_slots, index_offset_slots};
-                ports [one for each link, in their order: {nic, nic_ppm, keepon, qdisc}], where not
-                all links of a
-                station have what stands above.
-
-        Returns:
-            Node id.
-        """
-
-    def add_bridge(self, name: str, spec: Spec) -> int:
-        """A store-and-forward bridge: processing_ns, ppm, wander_ppb_per_s, wander_ppb, queue_frames, queues (of
-        priorities 0 to 7: those numbers unless given), sync "none" | "ptp" (whose clock its gates follow: its crystal's, or one that PTP sets), ptp_turnaround_ns (message in to
-        message out), stamp_resolution_ns. Returns its node id."""
+    def add_bridge(self, name: str, spec: BridgeSpec) -> int:
+        """A bridge; returns its node id."""
 
     def add_link(
         self, a: int, b: int, rate_bps: int, propagation_ns: int, asymmetry_ns: int = 0
@@ -103,17 +308,8 @@ class Simulation:
         of its reference plane there), seq, flow (index into `flows`), node, frame_bytes (on the wire, FCS included),
         outbound; flows: ids; start_ps, end_ps: of the window that has all of its frames."""
 
-    def set_sync(self, spec: Spec) -> None:
-        """Synchronise by PTP, after all links. Stations, and with "gptp" bridges, have sync "ptp".
-
-        Args:
-            spec: mode "gptp" | "ptp"; domains [(number, grandmaster)], domain 0 first, which sets the clocks;
-                interval_ns, delay_interval_ns; servo {kind "pi" | "linreg" | "ratio", pi_proportional_scale,
-                pi_proportional_exponent, pi_proportional_norm_max, pi_integral_scale, pi_integral_exponent,
-                pi_integral_norm_max, step_threshold_ns, first_step_threshold_ns, filter_samples};
-                delay_filter_samples, rate_samples; tc and queue of PTP's frames; start_offset_ns; sample_ns;
-                changes [(at_ns, new grandmaster of domain 0)].
-        """
+    def set_sync(self, spec: SyncSpec) -> None:
+        """Synchronise by PTP, after all links. Stations, and with "gptp" bridges, have sync "ptp"."""
 
     def clock(self, node: int) -> NodeClock:
         """With PTP: source, stamps, state "unlocked" | "jump" | "locked"; samples every sample_ns: at_ps (true time),
@@ -135,17 +331,11 @@ class Simulation:
     ) -> None:
         """Gate control list of the port towards `peer`: (open gates, ns) repeating from network time `base_ns`."""
 
-    def add_stream(self, spec: Spec) -> int:
-        """A periodic stream: id, talker, listeners, routes (bridges per listener), period_ns, offset_ns, turns_ns
-        (frames in turn: releases from the start of their own period on), start_ns, frame_bytes, tc, queue, advance_ns.
-        Frame k has the txtime k periods after the first period multiple plus
-        offset_ns that is not before epoch + start_ns. It leaves by the port of its route, one for
-        all listeners.
-        Returns its id."""
+    def add_stream(self, spec: StreamSpec) -> int:
+        """Returns its id."""
 
-    def add_load(self, spec: Spec) -> int:
-        """Best effort: id, talker, listener, route, kind "udp" | "saturate" | "tcp", rate_bps (of frame bytes), frame_bytes,
-        window_frames (saturate: frames kept with the transmitter), congestion (tcp) "cubic" | "reno", start_ns, tc, queue. Returns its id."""
+    def add_load(self, spec: LoadSpec) -> int:
+        """Returns its id."""
 
     def add_fault(self, kind: str, node: int, at_ns: int, value_ns: int, port: int = 0) -> None:
         """ "poll-stall": no poll for value_ns; "clock-step": the station's time of day jumps; "rate-step": its

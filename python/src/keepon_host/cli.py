@@ -10,13 +10,15 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 from keepon_host import __version__, alone, interrupts
+from keepon_host.checkout import checkout
 from keepon_host.errors import (
     EXIT_ENVIRONMENT,
     EXIT_INPUT,
@@ -30,9 +32,11 @@ from keepon_host.errors import (
 )
 
 MESSAGE_MAX = 2_000
+DESIGN = Path("/usr/lib/keepon")
+"""The environment of Debian's package keepon."""
 Chosen = argparse.Namespace
-Plans = Callable[[Chosen], tuple[Any, str, str]]
-"""Of a plan, or of a file in /etc/keepon: the steps, which driver, and the unit's name."""
+Plans = Callable[[Chosen], Any]
+"""The steps of a station of a plan."""
 
 
 class Help(argparse.RawDescriptionHelpFormatter):
@@ -105,7 +109,8 @@ def _check_only(parser: Parser, chosen: Chosen, option: str, others: Sequence[st
 
 
 def _start(plans: Plans | None) -> Verb:
-    from keepon_host.start import command, direct, steps
+    from keepon_host.journal import boot_file
+    from keepon_host.start import boot, command, direct, steps
 
     parser = Parser(
         "start",
@@ -143,24 +148,37 @@ def _start(plans: Plans | None) -> Verb:
     parser.flag("--dry-run", "Show every command, and change nothing.")
     parser.flag("--json", "With --dry-run: the steps as JSON.")
 
-    def given(chosen: Chosen) -> tuple[steps.Setup, str, str]:
-        if chosen.boot is not None or chosen.plan is not None:
+    def found(chosen: Chosen, file: boot.MachineFile | None) -> steps.Setup:
+        if chosen.plan is not None:
             assert plans is not None, "handed on"
-            return plans(chosen)
+            return cast(steps.Setup, plans(chosen))
         if chosen.steps is not None:
-            return steps.read(Path(chosen.steps)), chosen.driver, ""
-        setup = direct.direct(chosen.nic, chosen.nic, chosen.link, 0, chosen.options, chosen.ptp)
-        return setup, chosen.driver, ""
+            return steps.read(Path(chosen.steps))
+        if file is not None:
+            return boot.setup(file)
+        return direct.direct(chosen.nic, chosen.nic, chosen.link, 0, chosen.options, chosen.ptp)
 
     def run(chosen: Chosen) -> int | str:
         _check_start(parser, chosen)
-        if plans is None and (chosen.boot is not None or chosen.plan is not None):
-            return hand_on("what a plan or a file in /etc/keepon says")
         chosen.link = chosen.link or "rt0"
-        setup, wanted, unit = given(chosen)
+        file = None if chosen.boot is None else boot.load(boot_file(chosen.boot))
+        if file is not None:
+            chosen.nic, chosen.link, chosen.driver = file.iface, file.keepon_device, file.driver
+        if file is not None and file.table == "plan":
+            chosen.station = file.keys["station"]
+            chosen.plan, chosen.scenario = file.beside("file"), file.beside("scenario")
+        if plans is None and chosen.plan is not None:
+            return hand_on("to start what a plan says")
+        if file is not None:
+            boot.wait_for(file.iface)
+        setup = found(chosen, file)
+        if file is not None:
+            setup = direct.for_units(setup, chosen.boot)
         if chosen.json:
             return _json(steps.to_document(setup))
-        return command.start(setup, wanted, chosen.rollback, chosen.dry_run, _say, unit)
+        return command.start(
+            setup, chosen.driver, chosen.rollback, chosen.dry_run, _say, chosen.boot or ""
+        )
 
     return Verb(parser, run, "{nic} is as it was")
 
@@ -418,14 +436,16 @@ def hand_on(what: str) -> int:
         EnvironmentProblemError: it is not installed.
     """
     try:
-        design = importlib.import_module("keepon.cli.start")
+        return int(importlib.import_module("keepon.cli.start").main())
     except ModuleNotFoundError as error:
+        program = DESIGN / "bin/keepon"
+        if error.name == "keepon" and sys.prefix != str(DESIGN) and program.exists():
+            os.execv(program, [str(program), *sys.argv[1:]])
+        remedy = "make run" if checkout() else "apt-get install ./keepon_*.deb"
         raise EnvironmentProblemError(
-            f"{what} is for package keepon, which is not installed here ({error.name} is missing);"
-            " install it, or do that on another machine"
+            f"{what} is of package keepon, which is not installed here ({error.name} is missing);"
+            f" run {remedy}"
         ) from error
-    code: int = design.main()
-    return code
 
 
 def parsed(words: Sequence[str], plans: Plans | None = None) -> tuple[Verb, Chosen, str]:

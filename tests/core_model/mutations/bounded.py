@@ -211,8 +211,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "relaxed frames wait for the lookahead",
         "waiting.c",
-        "kpn_place_later(pacer, frame, instead.from, instead.end, placement)",
-        "kpn_place_later(pacer, frame, instead.from, best_effort_end(pacer, placement), placement)",
+        "kpn_place_later(pacer, frame, other.from, other.end, placement)",
+        "kpn_place_later(pacer, frame, other.from, best_effort_end(pacer, placement), placement)",
         ("vectors of waiting",),
     ),
     Mutation(

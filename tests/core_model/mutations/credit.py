@@ -10,7 +10,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         "frames cost nothing",
         "credit.c",
         "credit->due = sum(credit->due, credit->cost);",
-        "",
+        ";",
         ("credit, always ready",),
     ),
     Mutation(

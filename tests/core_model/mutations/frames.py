@@ -38,8 +38,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "cached head",
         "kpn_head.h",
-        "struct kpn_until first = kpn_upper_seq(pacer, cpu_ns);",
-        "struct kpn_until first = { pacer->ring.head.seq, cpu_ns };",
+        "struct kpn_valid_seq first = kpn_upper_seq(pacer, cpu_ns);",
+        "struct kpn_valid_seq first = { pacer->ring.head.seq, cpu_ns };",
         ("every class",),
     ),
     # ---- frames and buffers ----

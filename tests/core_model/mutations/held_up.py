@@ -31,7 +31,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "stores take no time where any slot will do",
         "kpn_head.h",
-        "cpu_ns + KPN_STORE_NS + pacer->caps.store_ns_max + pacer->frames.hurry_ns",
+        "cpu_ns + KPN_STORE_NS + pacer->caps.store_ns_max + pacer->frames.insert_margin_ns",
         "cpu_ns + KPN_STORE_NS",
         ("vectors of waiting",),
     ),

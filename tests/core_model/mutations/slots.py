@@ -52,7 +52,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "moved frames before their time",
         "fallback.c",
-        "	if ((s64)(target - instead.from) > 0)\n		instead.from = target;\n",
+        "	if ((s64)(target - other.from) > 0)\n		other.from = target;\n",
         "",
         ("every class",),
     ),

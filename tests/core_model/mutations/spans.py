@@ -231,10 +231,10 @@ MUTATIONS = (
     Mutation(
         "what waits takes from the budget",
         "waiting.c",
-        "	if (kpn_place_later(pacer, frame, instead.from, instead.end, placement)) {\n"
+        "	if (kpn_place_later(pacer, frame, other.from, other.end, placement)) {\n"
         "		spend_more(pacer, frame);\n",
         "	spend_more(pacer, frame);\n"
-        "	if (kpn_place_later(pacer, frame, instead.from, instead.end, placement)) {\n",
+        "	if (kpn_place_later(pacer, frame, other.from, other.end, placement)) {\n",
         SPAN,
     ),
     Mutation(

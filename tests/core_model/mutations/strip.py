@@ -38,8 +38,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "every reading plain",
         "doubt.c",
-        "	pacer->reading.plain_seq = plain ? ring->tail.seq - pacer->reading.quiet_slots : 0;\n",
-        "	pacer->reading.plain_seq = plain ? ring->tail.seq : ring->tail.seq;\n",
+        "fast_path_end_seq = plain ? ring->tail.seq - pacer->reading.quiet_slots : 0;\n",
+        "fast_path_end_seq = plain ? ring->tail.seq : ring->tail.seq;\n",
         ("every class, paper", "dry"),
     ),
     Mutation(
@@ -52,8 +52,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "a doorbell is taken to be in time",
         "kpn_post.h",
-        "rung_ns = kpn_cpu_now(pacer);",
-        "rung_ns = pacer->reading.read_ns;",
+        "doorbell_ns = kpn_cpu_now(pacer);",
+        "doorbell_ns = pacer->reading.read_ns;",
         ("vectors of doorbell",),
     ),
     Mutation(
@@ -138,7 +138,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "a suspected wire's rate is learnt across the pause",
         "doubt.c",
-        "	kpn_carry(pacer, rung_ns + pacer->reading.tick_ns);",
+        "	kpn_carry(pacer, doorbell_ns + pacer->reading.tick_ns);",
         "",
         ("vectors of doorbell",),
     ),

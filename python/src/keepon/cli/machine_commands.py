@@ -7,28 +7,22 @@ from __future__ import annotations
 
 import argparse
 import inspect
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from keepon_host import cli
-from keepon_host.interface import until
-from keepon_host.journal import boot_file
-from keepon_host.start import direct, driver, steps
+from keepon_host.start import driver, steps
 from typer.core import TyperCommand
 
 from keepon.cli import completed, edge
 from keepon.cli.export_command import checked_plan
 from keepon.errors import EXIT_INPUT, ConfigError, one_line
 from keepon.machines import station as stations
-from keepon.model import loading, machinefile
+from keepon.model import loading
 from keepon.model.plan import read
 from keepon.model.topology import check_single_ports
-
-IFACE_WAIT_S = 30.0
-"""How long the card's driver may take at boot."""
 
 
 def planned_setup(
@@ -65,45 +59,14 @@ def planned_setup(
     return stations.setup(machine, found)
 
 
-def boot_setup(name: str) -> steps.Setup:
-    """The steps of /etc/keepon/NAME.toml, for the units of that name.
+def given(chosen: argparse.Namespace) -> steps.Setup:
+    """Steps of the plan that `keepon start` was given.
 
     Raises:
         ConfigError, TraceError: a file, station or name is not right.
     """
-    path = boot_file(name)
-    found = machinefile.load(path)
-    if found.plan is not None:
-        plan, scenario = (path.parent / each for each in (found.plan.file, found.plan.scenario))
-        setup = planned_setup(plan, scenario, found.plan.station, found.iface, found.keepon_device)
-    else:
-        link = found.link
-        assert link is not None, "one of both, says the file's check"
-        try:
-            setup = direct.direct(
-                name, found.iface, found.keepon_device, link.rate_mbps,
-                direct.words_of(link.options), link.ptp,
-            )  # fmt: skip
-        except ConfigError as error:
-            raise loading.problem(str(path), "link.options", link.options, str(error)) from error
-    return direct.for_units(setup, name)
-
-
-def given(chosen: argparse.Namespace) -> tuple[steps.Setup, str, str]:
-    """Steps, driver and unit of what `keepon start` was given.
-
-    Raises:
-        ConfigError, TraceError: a file, station or name is not right.
-    """
-    if chosen.boot is None:
-        found = planned_setup(
-            Path(chosen.plan), Path(chosen.scenario) if chosen.scenario else None,
-            chosen.station, chosen.nic, chosen.link,
-        )  # fmt: skip
-        return found, chosen.driver, ""
-    file = machinefile.load(boot_file(chosen.boot))
-    until(time.monotonic() + IFACE_WAIT_S, lambda: Path("/sys/class/net", file.iface).exists())
-    return boot_setup(chosen.boot), file.driver, chosen.boot
+    scenario = Path(chosen.scenario) if chosen.scenario else None
+    return planned_setup(Path(chosen.plan), scenario, chosen.station, chosen.nic, chosen.link)
 
 
 COMPLETED: dict[str, Callable[..., Any]] = {

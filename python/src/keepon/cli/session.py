@@ -22,7 +22,6 @@ from keepon.planner.partition.limits import TIME_LIMIT_S
 from keepon.report import origin
 from keepon.report import page as report
 from keepon.targets.runs import Outcome, Progress, Run, Target
-from keepon.targets.sim.build import simulator
 from keepon.targets.sim.runner import Simulator
 
 CAPTURE_FRAMES = 10_000
@@ -249,4 +248,3 @@ def prepare(scenario: Scenario, folder: Path, target: Target = SIMULATOR) -> Non
     target.check_supported(scenario)
     check_size(scenario)
     documents.check_target(folder)
-    simulator()

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NotRequired, TypedDict
+from typing import Literal, NotRequired, TypedDict
 
 from keepon.measure.statistics import IntArray
 
@@ -20,7 +20,7 @@ class Flow(TypedDict):
     verdicts: Counters
     on_wire: int
     delivered: int
-    delivered_by_listener: list[int]
+    delivered_by_listener: IntArray
     delivered_bytes: int
     window_sent_bytes: int
     window_delivered_bytes: int
@@ -119,8 +119,8 @@ class StationPort(TypedDict):
     qdisc: NotRequired[Counters]
     counters: NotRequired[Counters]
     verdicts: NotRequired[Counters]
-    clock: NotRequired[dict[str, Any]]
-    config: NotRequired[dict[str, Any]]
+    clock: NotRequired[dict[str, int | bool | None]]
+    config: NotRequired[dict[str, int | bool | str]]
 
 
 class Station(StationPort):

@@ -9,9 +9,9 @@ import json
 import tomllib
 from collections import deque
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from keepon.errors import ConfigError, SeveralConfigError, one_line
 from keepon.model import faultchecks, framelengths, launchtime, lines, ptpgates, ranges, validation
@@ -22,7 +22,6 @@ from keepon.model.slotting import misfit, wrong_length
 from keepon.model.topology import Topology, port_names
 from keepon.model.wire import byte_time_ps
 
-Model = TypeVar("Model", bound=BaseModel)
 TEXT_MOST = 1 << 25
 _EXAMPLE = "examples/habitat.toml"
 
@@ -74,26 +73,6 @@ def parse(text: str, source: str) -> Scenario:
     Raises:
         ConfigError: a sentence on each thing that is wrong.
     """
-    scenario = parse_as(text, source, Scenario, SCENARIO_SCHEMA, "scenario", _EXAMPLE)
-    check(scenario, source)
-    return launchtime.with_advances(scenario)
-
-
-def parse_as(
-    text: str, source: str, model: type[Model], schema: str, what: str, example: str
-) -> Model:
-    """A file of ours in TOML, by its model.
-
-    Args:
-        text: the file's contents.
-        source: what to call it in messages.
-        schema: what its key `schema` must be.
-        what: "scenario", or what it is.
-        example: what shows the format.
-
-    Raises:
-        ConfigError: a sentence on each thing that is wrong.
-    """
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -102,27 +81,30 @@ def parse_as(
         ) from error
     except RecursionError:
         raise ConfigError(
-            f"{source}: not a {what}: lists or tables are nested too deeply; flatten them"
+            f"{source}: not a scenario: lists or tables are nested too deeply; flatten them"
         ) from None
     except ValueError as error:
-        raise _too_long(text, source, what, error) from None
+        raise _too_long(text, source, error) from None
     declared = document.get("schema")
     if declared is None:
         raise ConfigError(
-            f'{source}: key `schema` is missing; the first line must be schema = "{schema}"'
+            f"{source}: key `schema` is missing; the first line must be schema ="
+            f' "{SCENARIO_SCHEMA}"'
         )
-    if declared != schema:
+    if declared != SCENARIO_SCHEMA:
         raise problem(
-            source, "schema", declared, f'must be "{schema}"; this version reads no other'
+            source, "schema", declared, f'must be "{SCENARIO_SCHEMA}"; this version reads no other'
         )
-    return _validated(document, source, model, example)
+    scenario = _validated(document, source)
+    check(scenario, source)
+    return launchtime.with_advances(scenario)
 
 
-def _too_long(text: str, source: str, what: str, error: ValueError) -> ConfigError:
+def _too_long(text: str, source: str, error: ValueError) -> ConfigError:
     """TOML, but a number of it is none that Python reads."""
     found = lines.too_long(text)
     if found is None:
-        return ConfigError(f"{source}: not a {what}: {one_line(error, 200)}; shorten that number")
+        return ConfigError(f"{source}: not a scenario: {one_line(error, 200)}; shorten that number")
     place, digits = found
     return ConfigError(
         f"{source}: key `{validation.path(place)}` = a number of {digits} digits: must have"
@@ -130,23 +112,22 @@ def _too_long(text: str, source: str, what: str, error: ValueError) -> ConfigErr
     )
 
 
-def _validated(document: dict[str, Any], source: str, model: type[Model], example: str) -> Model:
+def _validated(document: dict[str, Any], source: str) -> Scenario:
     wrong = Wrong()
-    if model is Scenario:
-        document = ranges.expanded(document, lambda *what: wrong.add(problem(source, *what)))
+    document = ranges.expanded(document, lambda *what: wrong.add(problem(source, *what)))
     wrong.end()
     try:
-        return model.model_validate(document)
+        return Scenario.model_validate(document)
     except ValidationError as failure:
-        for each in validation.every(failure, document, model):
-            wrong.add(_refusal(source, each, example))
+        for each in validation.every(failure, document, Scenario):
+            wrong.add(_refusal(source, each))
         wrong.end()
         raise  # no key may be missing
 
 
-def _refusal(source: str, wrong: validation.Wrong, example: str) -> ConfigError:
+def _refusal(source: str, wrong: validation.Wrong) -> ConfigError:
     owner = f" ({wrong.owner})" if wrong.owner else ""
-    shows = f"{example} shows the format"
+    shows = f"{_EXAMPLE} shows the format"
     if wrong.is_missing:
         return ConfigError(f"{source}: key `{wrong.key}`{owner} is missing; add it, {shows}")
     return problem(source, wrong.key + owner, wrong.value, f"{wrong.rule}; {wrong.remedy or shows}")
@@ -162,7 +143,7 @@ def of_document(document: dict[str, Any], source: str) -> Scenario:
     Raises:
         ConfigError: a sentence on each thing that is wrong.
     """
-    scenario = _validated(document, source, Scenario, _EXAMPLE)
+    scenario = _validated(document, source)
     check(scenario, source)
     return scenario
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From streams to slots, partitions, release times and gate lists; `verify` checks every plan
+"""Plans slots, partitions, release times and gate lists for streams; `verify` checks every plan
 independently.
 """
 

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Slot size, partition, ring, batch and depth of one port of a station, and how exactly its driver
-releases frames. Most stations have one port.
+"""Slot size, partition, ring, batch and depth of one port of a station, and the release error of
+its driver. Most stations have one port.
 
 The order follows KeepON paper section A.10: slot and partition first, then the batch;
-keepon.planner.parameters has the rules and the reasons. Stations "under-test" are planned as
-keepon, and their frames at their padded length, so that every driver is compared with the same
-plan.
+keepon.planner.parameters has the rules and the reasons. Stations "under-test" are planned as keepon
+with frames at their padded length, so that all drivers are compared with the same plan.
 """
 
 from __future__ import annotations
@@ -45,25 +44,24 @@ from keepon.planner.parameters.partitions import Chosen
 LAUNCH_QUANTUM_PS = 32_000
 """i210: the comparator ignores the lower five bits of the nanoseconds (keepon.granularity)."""
 PTP_FRAME_BYTES_MAX = 128
-"""No message of IEEE 802.1AS or 1588 is longer with its FCS unless it carries TLVs beyond those two
-clauses name.
-"""
+"""Longest IEEE 802.1AS or 1588 message with FCS, without TLVs beyond those of the two standards."""
 CLOCK_ROUNDING_PS = 1_000
-"""Between a whole-nanosecond txtime and the core's grid."""
+"""Rounding of a whole-nanosecond txtime to the core's grid."""
 CRYSTAL_PARTS_MIN = 500
-"""A crystal is off by less than one part of so many, wander included (station.clock_ppm)."""
+"""A crystal error is less than 1 / CRYSTAL_PARTS_MIN, wander included (station.clock_ppm)."""
 CRYSTAL_SLACK_PPM = 0.25
-"""Rates are multiplied, not added: two of 1000 ppm are 0.2 ppm off their difference."""
+"""Rates multiply: the rates of two crystals of 1000 ppm differ by 0.2 ppm more or less than the sum
+of their errors.
+"""
 CRYSTAL_ROUNDING_PS = 2
-"""A crystal's instants are whole ps."""
+"""Rounding of a crystal's instants to whole ps."""
 
 
 @dataclass(frozen=True)
 class StationPlan:
-    """What is fixed about a talker's port before its streams are placed. Times in ps, lengths incl.
-    FCS.
+    """Parameters of a talker's port before its streams are placed. Times in ps, lengths incl. FCS.
 
-    `choice` and what follows it say why (None, or empty, where nothing is slotted).
+    `choice` and the fields after it hold the reasons (None, or empty, for a port without slots).
     """
 
     station: Station
@@ -88,7 +86,7 @@ class StationPlan:
 
     @property
     def name(self) -> str:
-        """The port's: that of the station, if it has one port."""
+        """The name of the port: that of the station if it has one port."""
         return self.port.name
 
     @property
@@ -101,26 +99,26 @@ class StationPlan:
 
     @property
     def lead_time_ns(self) -> int:
-        """From the hand-over to the driver to the txtime at least, so that no frame is late; 0
-        where not slotted.
+        """Least time from the hand-over to the driver to the txtime with which no frame is late; 0
+        for a port without slots.
         """
         return self.choice.lead_ns if self.choice is not None else 0
 
     def rounding(self, tc: int) -> str:
-        """How a txtime off the grid is placed: "up" or "floor"."""
+        """Rounding of a txtime off the grid: "up" or "floor"."""
         return next((entry.round for entry in self.station.keepon.classes if entry.tc == tc), "up")
 
     @property
     def spans(self) -> Spans | None:
-        """What frames take of the slots; None where nothing is slotted."""
+        """How many slots a frame takes, by its length; None for a port without slots."""
         return None if self.choice is None else self.choice.spans
 
     def slots_of(self, stream: Stream) -> int:
-        """Slots in a row that a frame of a slotted station takes."""
+        """Consecutive slots of a frame of a slotted station."""
         return 1 if self.spans is None else self.spans.of(stream.frame_bytes).slots
 
     def planned_frame_bytes(self, stream: Stream) -> int:
-        """Length on the wire: keepon pads to the slot, or to the last of several."""
+        """Length on the wire: keepon pads a frame to its slot, or to the last of several."""
         return (
             stream.frame_bytes
             if self.spans is None
@@ -128,7 +126,7 @@ class StationPlan:
         )
 
     def longest_on_wire(self, frame_bytes: int) -> int:
-        """Longest on the wire of all frames up to this length."""
+        """Greatest length on the wire of all frames up to this length."""
         return frame_bytes if self.spans is None else self.spans.longest_on_wire(frame_bytes)
 
     def sizes_left(self) -> tuple[int, ...]:
@@ -140,27 +138,24 @@ class StationPlan:
         return tuple(size for size in later if size < self.slot_bytes)
 
     def taken_ps(self, stream: Stream) -> int:
-        """For how long a frame has the wire of its talker: its slots, or itself with preamble and
-        gap.
-        """
+        """Time of a frame on its talker's wire: its slots, or the frame with preamble and gap."""
         if self.spans is None:
             return wire_time_ps(stream.frame_bytes, self.wire.rate_bps)
         return self.slots_of(stream) * self.slot_ps
 
 
 def planned_driver(station: Station) -> DriverName:
-    """Driver the plan assumes."""
+    """The driver that the plan assumes."""
     return "keepon" if station.driver == "under-test" else station.driver
 
 
 def _granularity_room_ns(
     scenario: Scenario, station: Station, master_ns: Fraction | None
 ) -> Fraction | None:
-    """What half of the granularity of a station's clock may be: what Eq. 4 leaves beside stamps and
-    grandmaster.
+    """The most that half of the granularity of a station's clock may be: what Eq. 4 leaves after
+    stamps and grandmaster.
 
-    A grandmaster takes half of what the stations that talk and follow it have, if it has slots
-    itself.
+    A grandmaster with slots takes half of what the talkers that follow it have.
     """
     if not scenario.sync.by_ptp:
         return None
@@ -211,7 +206,7 @@ def _needs(
 
 
 def _is_counted(scenario: Scenario, peer: str) -> bool:
-    """Whether the other end of a link counts slots that it receives."""
+    """Whether the neighbour counts slots that it receives."""
     return any(
         entry.name == peer and planned_driver(entry) == "keepon" and entry.keepon.clock == "dual"
         for entry in scenario.station
@@ -227,8 +222,8 @@ def _other_driver(
 ) -> StationPlan:
     launch = driver == "launchtime"
     clock_ps = scenario.clock_error_ns(station, driver) * PS_PER_NS
-    # After a match a launch waits for the wire's next byte, to which a PHC may have any phase, and
-    # first for a frame without txtime that has begun.
+    # After a match a launch waits for the wire's next byte, whose phase to the PHC is arbitrary,
+    # and for a frame without txtime that has begun.
     wire = port.wire
     others = [load.frame_bytes for _, load in topology.loads[port.name]]
     others += [PTP_FRAME_BYTES_MAX] if scenario.sync.by_ptp else []
@@ -250,14 +245,15 @@ def _other_driver(
 
 
 def _one_clock(scenario: Scenario, station: Station) -> bool:
-    """Is the NIC's crystal network time itself?"""
+    """Whether the NIC's crystal is the network time."""
     return scenario.sync.mode == "ideal" and not station.clock_ppm and not station.wander_ppb_per_s
 
 
 def _short_preamble_ps(scenario: Scenario, station: Station, wire: Wire) -> int:
-    """How much earlier the preamble of a frame begun in time ends: its launch is counted back from
-    the txtime in whole ns (25.6 at 2.5 Gb/s: 26). By a crystal that is fast one part in 500 at
-    most, and what instants are rounded by.
+    """How much earlier than planned the preamble of a punctual frame may end.
+
+    The NIC derives the launch from the txtime in whole ns (25.6 at 2.5 Gb/s: 26), by a crystal that
+    is fast by at most 1 / 500, and rounds instants.
     """
     preamble_ps = preamble_time_ps(wire.rate_bps)
     if _one_clock(scenario, station):
@@ -273,17 +269,17 @@ def choose(
     master: StationPlan | None = None,
     sizes_tried: tuple[int, ...] = (),
 ) -> StationPlan:
-    """Parameters of a port of a talker.
+    """Choose the parameters of a talker's port.
 
     Args:
-        scenario, station, port: what to choose for.
-        topology: of the scenario.
-        master: the grandmaster, if that is another station; with slots, its stamps are as coarse as
-            its reading.
-        sizes_tried: slot lengths to try instead of all.
+        scenario, station, port: the port.
+        topology: topology of the scenario.
+        master: the grandmaster, if it is another station; with slots, the granularity of its stamps
+            is that of its clock.
+        sizes_tried: slot lengths to try; empty: all.
 
     Raises:
-        ConfigError: no slot time fits the periods, explicit values contradict each other, polls
+        ConfigError: no slot time fits the periods, stated values contradict each other, polls
             cannot sustain them, or a stream is handed over too late for its slot.
         InfeasibleError: no slot size and partition give every class slots of its own.
     """
@@ -308,7 +304,7 @@ def choose(
 
 
 def with_room(plan: StationPlan) -> StationPlan:
-    """A port with as much room for frames of MTU 1500 of best effort as there is beside its own."""
+    """The port with as much room for best-effort frames of MTU 1500 as its own frames leave."""
     if plan.needs is None or plan.choice is None or plan.chosen is None:
         return plan
     choice, chosen = besteffort.choose(plan.needs, plan.choice, plan.chosen)
@@ -316,13 +312,14 @@ def with_room(plan: StationPlan) -> StationPlan:
 
 
 def _check_crystals(needs: Needs) -> None:
-    """The driver reads the wire by the CPU's counter and reckons with so much between the two.
+    """Refuse a NIC crystal and a CPU counter that differ by more than the drift that the driver
+    assumes.
 
     Raises:
-        ConfigError: they are further apart.
+        ConfigError: they differ by more.
     """
     station, bound_ppm = needs.station, needs.nic.drift_ppb / 1000
-    # either strays by 1 ppm at most
+    # either wanders by 1 ppm at most
     room_ppm = bound_ppm - (2 if station.wander_ppb_per_s else 0) - CRYSTAL_SLACK_PPM
     if abs(station.clock_ppm - station.cpu_ppm) > room_ppm:
         low, high = station.cpu_ppm - room_ppm, station.cpu_ppm + room_ppm
@@ -361,8 +358,8 @@ def _slotted(needs: Needs, port: Port, choice: Choice, chosen: Chosen) -> Statio
 
 
 def headroom(plan: StationPlan, streams: list[Stream], allowed: list[int]) -> Headroom:
-    """What is left: best-effort rate, efficiency, slots that can be trimmed; how late polls may be,
-    CPU, lead time.
+    """Headroom of a port: best-effort rate, efficiency, slots to trim, lateness of polls, CPU, lead
+    time.
     """
     taken = sum(1 for mask in allowed if mask and not mask & _rest_mask(plan.station))
     untouched = (
@@ -399,13 +396,13 @@ def headroom(plan: StationPlan, streams: list[Stream], allowed: list[int]) -> He
 def reasons(
     plan: StationPlan, releases_ns: dict[str, int], headroom: Headroom, allowed: list[int]
 ) -> list[Reason]:
-    """The rationale of a station for the plan file: see keepon.planner.parameters.rationale.
+    """The rationale of a station in the plan file: see keepon.planner.parameters.rationale.
 
     Args:
-        plan: the station.
-        releases_ns: release of each of its station's streams within its period, by id.
-        headroom: what headroom() gave.
-        allowed: what masks() gave.
+        plan: parameters of the port.
+        releases_ns: release of each stream of the station within its period, by id.
+        headroom: the result of headroom().
+        allowed: the result of masks().
     """
     if plan.needs is None or plan.choice is None or plan.chosen is None:
         return []
@@ -423,18 +420,18 @@ def masks(plan: StationPlan, used: dict[str, tuple[Stream, list[int]]]) -> list[
     """Class mask per partition slot.
 
     Args:
-        plan: the station.
+        plan: parameters of the port.
         used: stream and its partition slots, by stream id.
 
     Raises:
-        InfeasibleError: trim is "reserved" and streams leave no slots where they are needed.
+        InfeasibleError: trim is "reserved" and streams leave too few slots to trim.
     """
     allowed = [0] * plan.partition_slots
     options = plan.station.keepon
     classes = options.classes
     if plan.mode == "paper" and options.partition_slots == "auto":
-        # Free-running slots drift against the schedule: ownership cannot follow it, so every slot
-        # is open.
+        # Free-running slots drift against the schedule, so ownership has no meaning: every slot is
+        # open.
         return [sum(1 << entry.tc for entry in classes)] * plan.partition_slots
     for entry in classes:
         if isinstance(entry.slots, list):

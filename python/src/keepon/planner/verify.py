@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Independent checker of plans: every frame at every port, at both ends of its release interval.
 
-It shares no code with the planner: slot times, gate lists and routes are worked out again from the
-scenario. What it does not show: how drivers other than the planned one behave, and what best-effort
+It shares no code with the planner: it computes slot times, gate lists and routes again from the
+scenario. It does not show how drivers other than the planned one behave, nor what best-effort
 frames do outside windows.
 """
 
@@ -20,22 +20,22 @@ from keepon.planner.checker.steady import Steady
 from keepon.planner.checker.unplanned import Unplanned, check_unplanned
 
 _FOLLOWED_MAX = 250_000
-"""Frames of streams that meet, until all repeats, counted at every port, that are followed through
-the network: 200 MB.
+"""Most frames, counted at every port, that are followed through the network until their streams
+repeat: 200 MB.
 """
 
 Look = Callable[[], None]
 
 
 def _never() -> None:
-    """Who has all the time there is looks at no clock."""
+    """The default of `look`: no time limit."""
 
 
 def problems(scenario: Scenario, plan: Draft, look: Look = _never) -> list[str]:
-    """Everything wrong with a feasible plan; an empty list means it holds.
+    """Everything wrong with a feasible plan; empty if the plan holds.
 
     Args:
-        scenario, plan: what is checked against what.
+        scenario, plan: the scenario, and its plan.
         look: called now and then; it may raise to end the check.
     """
     given = Given(scenario, plan)
@@ -55,15 +55,15 @@ def problems(scenario: Scenario, plan: Draft, look: Look = _never) -> list[str]:
 
 
 def _check_times(given: Given, unplanned: Unplanned, look: Look) -> list[str]:
-    """Windows, queues, bounds: port by port where that shows enough, else by following the frames
-    of streams that meet there or on their ways.
+    """Check windows, queues and bounds: port by port where that is enough, else by following the
+    frames of all streams that share a port directly or indirectly.
     """
     steady, shown = Steady(given, unplanned), dict.fromkeys(given.streams)
     found = list(steady.crowded())
     for place in steady.unclear(look):
         names = given.together(place)
         if names[0] not in shown:
-            continue  # followed already
+            continue  # these frames were followed already
         for name in names:
             del shown[name]
         early, late = (Replay(given, unplanned, names, late=late) for late in (False, True))
@@ -77,26 +77,26 @@ def _check_times(given: Given, unplanned: Unplanned, look: Look) -> list[str]:
 
 
 def check(scenario: Scenario, plan: Draft, look: Look = _never) -> None:
-    """Refuse a feasible plan with which something is wrong.
+    """Refuse a feasible plan that is wrong.
 
     Args:
-        scenario, plan: what is checked against what.
+        scenario, plan: the scenario, and its plan.
         look: called now and then; it may raise to end the check.
 
     Raises:
-        PlanRejectedError: the plan does not hold; the first reasons are named.
+        PlanRejectedError: the plan does not hold; the message names the first reasons.
     """
     if found := problems(scenario, plan, look):
         raise PlanRejectedError("the plan failed its independent check: " + "; ".join(found[:3]))
 
 
 def verify(scenario: Scenario, plan: Plan, look: Look = _never) -> Plan:
-    """The plan marked `verified`, if nothing is wrong with it or it is not feasible.
+    """The plan marked `verified`, if it holds or is not feasible.
 
     `look` is called now and then; it may raise to end the check.
 
     Raises:
-        PlanRejectedError: the plan does not hold; the first reasons are named.
+        PlanRejectedError: the plan does not hold; the message names the first reasons.
     """
     if plan["status"] != "feasible":
         return plan

@@ -15,8 +15,6 @@ from keepon_host.doctor.checks import NOTE, OK, PROBLEM, Answer, Check
 from keepon_host.errors import shell_word
 
 ABOUT = "installation"
-PACKAGE_PREFIX = "/usr/lib/keepon"
-"""Of the Debian package's own environment."""
 MODULES = ("jinja2", "matplotlib", "numpy", "pydantic", "rich", "typer")
 BUILD_TOOLS = {
     "gcc": ("builds core and simulator", "apt-get install gcc g++"),
@@ -37,8 +35,6 @@ LIVE_TOOLS = {
 def _again() -> str:
     """The command that makes this installation anew."""
     folder = checkout()
-    if folder is None and sys.prefix == PACKAGE_PREFIX:
-        return "apt-get install --reinstall ./keepon_*.deb"
     if folder is None:
         return f"{shell_word(sys.executable)} -m pip install --force-reinstall ./keepon-*.whl"
     return f"make -C {shell_word(str(folder))} run"

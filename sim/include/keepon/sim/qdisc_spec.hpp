@@ -26,10 +26,8 @@ struct GuardSpec {
 	bool late_send = false;
 };
 
-struct LeafSpec {
+struct LeafSpec : EtfSpec, GuardSpec {
 	std::string kind = "fifo"; // name of a LeafKind
-	EtfSpec etf;
-	GuardSpec guard;
 	// The driver is given the txtimes of frames: etf is offloaded, or the driver reads them.
 	bool keeps_txtime = false;
 };
@@ -41,7 +39,7 @@ struct GateWindow {
 
 struct TaprioSpec {
 	std::int64_t base_ns = 0;
-	std::int64_t cycle_ns = 0;
+	std::int64_t cycle_ns = 0; // 0: of all windows
 	std::vector<GateWindow> windows;
 	bool txtime_assist = false;
 	bool offload = false; // the NIC has the gates: those of queues

@@ -38,7 +38,7 @@ public:
 	Simulation &operator=(const Simulation &) = delete;
 
 	// Each throws ValueError and then has changed nothing. Only before the first Run().
-	NodeId AddStation(const std::string &name, const StationSpec &spec);
+	NodeId AddStation(const std::string &name, StationSpec spec);
 	NodeId AddBridge(const std::string &name, const BridgeSpec &spec);
 	/// \param asymmetry_ns  by how much longer the way from \p a to \p b is than back, any sign
 	void AddLink(NodeId a, NodeId b, std::int64_t rate_bps, std::int64_t propagation_ns,
@@ -48,7 +48,7 @@ public:
 	void SetLoss(NodeId a, NodeId b, double probability);
 	void SetGates(NodeId bridge, NodeId peer, std::int64_t base_ns,
 		      const std::vector<GateEntry> &entries);
-	FlowId AddStream(const StreamSpec &spec);
+	FlowId AddStream(StreamSpec spec);
 	FlowId AddLoad(const LoadSpec &spec);
 	/// Frames of an application, which is to be named by SetSource() before the start. They are
 	/// counted where they arrive, and handed on if SetReceiver() names somebody.

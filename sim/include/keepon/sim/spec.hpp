@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a user may say about each thing in the network, with defaults. Ranges are checked where the
-// values come in (bind/) and where they meet (Simulation). Times in ns, sizes in bytes, FCS
+// values come in (bind/specs.cpp) and where they meet (Simulation). Times in ns, sizes in bytes, FCS
 // included.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -25,22 +26,22 @@ namespace keepon::sim
 /// Of cards that ordinary drivers run: an MTU of 9000 bytes, header and FCS.
 inline constexpr std::uint32_t kFrameBytesMax = 9018;
 
+/// -1: no longer than the member before it, or 2000 ns of a restart and 500 of a receive index.
 struct NicSpec {
 	std::uint32_t prefetch_slots = 2;
 	std::uint32_t fifo_bytes = 0;
 	bool index_counts_done = true;
 	std::int64_t index_lag_ns_min = 0;
-	std::int64_t index_lag_ns_max = 0;
-	std::int64_t rx_lag_ns_min =
-		// last bit of a received frame to the receive index showing it, drawn per reading
-		500;
-	std::int64_t rx_lag_ns_max = 500;
+	std::int64_t index_lag_ns_max = -1;
+	// last bit of a received frame to the receive index showing it, drawn per reading
+	std::int64_t rx_lag_ns_min = 500;
+	std::int64_t rx_lag_ns_max = -1;
 	bool persistent = true;
 	std::int64_t index_read_ns = 800;
-	std::int64_t restart_ns = 2000;
-	std::int64_t restart_ns_max = 2000;
 	std::int64_t fetch_ns = 800;
-	std::int64_t fetch_ns_max = 800;
+	std::int64_t fetch_ns_max = -1;
+	std::int64_t restart_ns = -1;
+	std::int64_t restart_ns_max = -1;
 	std::uint32_t reserved_slots = 1;
 	std::uint32_t placeholder_bytes_min = 64;
 	std::uint32_t frame_bytes_max = 1522;
@@ -61,11 +62,14 @@ struct ClassSpec {
 /// Fields of struct kpn_config; those not given keep the core's defaults for the NIC and rate.
 struct KeeponSpec {
 	KPN_CONFIG_FIELDS(KEEPON_SIM_MEMBER)
-	std::optional<int> clock;
-	std::optional<int> merge; // enum kpn_merge: the receive ring is a clock, too ("dual")
-	std::optional<std::int64_t> tau_ns;
+	std::optional<int> clock; // enum kpn_clock_read, or kDual: the receive ring is a clock, too
+	int merge = KPN_MERGE_STRIP;          // of both rings
+	std::optional<std::int64_t> tau_ns;   // of the merge
 	std::vector<std::uint16_t> partition; // empty: every slot open to every class
-	std::vector<std::pair<int, ClassSpec>> classes;
+	std::map<int, ClassSpec> classes;
+
+	static constexpr int kDual = KPN_CLOCK_COUNTER + 1;
+	bool Dual() const { return clock == kDual; }
 };
 
 /// Test hooks; off, they cost nothing.
@@ -87,12 +91,22 @@ struct CpuSpec {
 	std::int64_t softirq_ns = 0; // a received frame in it
 };
 
-/// What is a port's own, at stations with several links.
+/// What is a port's own, at stations with several links; the rest is the station's.
 struct PortSpec {
-	NicSpec nic;
-	double nic_ppm = 0;
-	KeeponSpec keepon;
+	std::optional<NicSpec> nic;
+	std::optional<double> nic_ppm;
+	std::optional<KeeponSpec> keepon;
 	std::optional<QdiscSpec> qdisc;
+};
+
+/// Latencies of a host by their stages.
+struct HostSpec {
+	LatencySpec wakeup;
+	LatencySpec stack;
+	LatencySpec driver;
+	LatencySpec timer;
+	LatencySpec poll;
+	LatencySpec rx; // complete frame at the NIC to software's stamp
 };
 
 struct StationSpec {
@@ -100,16 +114,10 @@ struct StationSpec {
 	std::string driver = "standard"; // name of a TransmitterKind
 	std::string release = "txtime";  // name of a ReleaseKind
 	std::string sync = "ideal";      // name of a SyncKind
-	LatencySpec wakeup;
-	LatencySpec stack;
-	LatencySpec driver_stage;
-	LatencySpec timer;
-	LatencySpec poll;
-	LatencySpec rx; // complete frame at the NIC to software's stamp
+	HostSpec host;
 	CpuSpec cpu;
-	std::int64_t ingress_latency_ns =
-		0;                          // subtracted from RX stamps, as ptp4l(8) ingressLatency
-	std::int64_t egress_latency_ns = 0; // added to TX stamps, as ptp4l(8) egressLatency
+	std::int64_t ingress_latency_ns = 0; // off RX stamps, as ptp4l(8) ingressLatency
+	std::int64_t egress_latency_ns = 0;  // added to TX stamps, as ptp4l(8) egressLatency
 	std::int64_t occupancy_ns = 0;
 	std::int64_t etf_delta_ns = 200'000;
 	std::int64_t sync_interval_ns = 125'000'000;
@@ -146,7 +154,7 @@ struct StreamSpec {
 	std::string id;
 	NodeId talker = 0;
 	std::vector<NodeId> listeners;
-	std::vector<std::vector<NodeId>> routes; // bridges on the way to each listener
+	std::vector<std::vector<NodeId>> routes; // bridges on the way to each; empty: none
 	std::int64_t period_ns = 1'000'000;
 	std::int64_t offset_ns = 0;
 	// Releases of the frames in turn, from the start of each one's period on; the first is

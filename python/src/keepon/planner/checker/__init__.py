@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The parts of the independent checker of plans; nothing here may import from the solvers."""
+"""Parts of the independent checker of plans; nothing here may import from the solvers."""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Gate lists of a plan: those the planner made open planned queues exactly in their windows, and
-nobody else then.
+"""Gate lists of a plan: those of the planner open planned queues exactly in their windows, and no
+other queue then.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from keepon.planner.checker.given import Given, Place, Window
 from keepon.planner.checker.replay import Gate
 
 ENTRIES_MAX = 4096
-# Preamble, the shortest frame and its FCS: a gate that closes sooner lets none begin.
+# Preamble, shortest frame and FCS: no frame begins at a gate that closes sooner.
 FRAME_BYTES_MIN = 72
 
 
 def check(given: Given, look: Callable[[], None]) -> list[str]:
-    """All ports of all bridges; `look` at the clock may end it."""
+    """Check all ports of all bridges; `look` may raise to end the check."""
     found = []
     by_place = given.by_place
     for name, bridge in given.bridges.items():
@@ -88,9 +88,9 @@ def _check_made(given: Given, place: Place, port: PlannedPort, windows: list[Win
 def _check_closed(
     gate: Gate, wanted: list[tuple[int, int, int]], planned: set[int], frame_ps: int
 ) -> list[str]:
-    """A queue is open in its windows, and behind one only if no frame can begin there: until the
-    next window, which is sooner than any frame is over. Whether a frame of that one could then
-    leave too soon is seen where frames are followed.
+    """A queue is open in its windows only. After a window its gate may stay open until the next
+    window if that begins before any frame could end. Another part of the checker finds frames of
+    the next window that leave too soon.
     """
     open_ps = dict.fromkeys(planned, 0)
     ends_ps = [*gate.edges_ps[1:], gate.cycle_ps]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a plan is checked against: links, releases and ways as scenario and plan state them, in ps
-of network time.
+"""The inputs of the checker: links, releases and routes as scenario and plan state them, in ps of
+network time.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Place = tuple[str, str]
 _BRIDGE_CLOCK_NS = 90
-"""Stated of bridges whose clocks gPTP sets."""
+"""Stated clock error of bridges that follow gPTP."""
 
 
 def byte_ps(rate_bps: int) -> int:
@@ -30,7 +30,7 @@ def byte_ps(rate_bps: int) -> int:
 
 @dataclass(frozen=True)
 class Window:
-    """A stream's turn on a wire out of a bridge: its transmission starts within [open, last], every
+    """A stream's window on a wire out of a bridge: transmission starts within [open, last], every
     period.
     """
 
@@ -44,15 +44,15 @@ class Window:
 
 
 def cycle_of(windows: list[Window], list_ps: int = 1) -> tuple[int, int]:
-    """After how many ps all of a wire repeats, with the gate list in front of it, and how many
-    frames that are.
+    """The time in ps after which windows and gate list of a wire repeat, and the number of frames
+    in it.
     """
     cycle_ps = math.lcm(list_ps, *(window.period_ps for window in windows))
     return cycle_ps, sum(cycle_ps // window.period_ps for window in windows)
 
 
 class Given:
-    """A scenario and its plan with what follows directly from them."""
+    """A scenario, its plan, and what follows directly from them."""
 
     def __init__(self, scenario: Scenario, plan: Draft) -> None:
         self.scenario = scenario
@@ -89,8 +89,8 @@ class Given:
         }
 
     def port_name(self, place: Place) -> str:
-        """What the plan calls a station's end of a link: by the station, and where that has several
-        links by the number of this one among them.
+        """The plan's name for a station's end of a link: the station, with the number of the link
+        if the station has several.
         """
         station, peer = place
         peers = self.peers[station]
@@ -98,8 +98,8 @@ class Given:
 
     @cached_property
     def leaves(self) -> dict[str, Place]:
-        """The station's end of a link that each stream leaves by: where the way to its first
-        listener begins that was asked for, or the shortest.
+        """The port by which each stream leaves its station: the first link of the stated route, or
+        of the shortest route, to its first listener.
         """
         found = {}
         for name, stream in self.streams.items():
@@ -114,7 +114,7 @@ class Given:
 
     @cached_property
     def best_effort(self) -> list[tuple[Load, list[str]]]:
-        """Loads and ACKs with their ways: ACKs go the way of the segments back."""
+        """Loads and ACKs with their routes; ACKs return on the route of the segments."""
         found = []
         for load in self.scenario.load:
             way = self.shortest(load.talker, load.listener)
@@ -123,34 +123,34 @@ class Given:
         return found
 
     def queue(self, name: str, place: Place) -> int:
-        """The queue of a stream's frames at a port of a bridge."""
+        """The queue of a stream's frames at a bridge's port."""
         return self.bridges[place[0]].class_of(self.streams[name].priority)
 
     def planned_at(self, name: str) -> PlannedStation:
-        """What the plan has of the port a stream leaves by."""
+        """The plan's entry of the port by which a stream leaves."""
         return self.plan["stations"][self.port_name(self.leaves[name])]
 
     def entry(self, name: str) -> PlannedStream:
-        """A stream's part of the plan."""
+        """The plan's entry of a stream."""
         return self.plan["streams"][name]
 
     def ports(self, bridge: str) -> dict[str, PlannedPort]:
-        """A bridge's part of the plan; nothing if it has none."""
+        """The plan's entry of a bridge; empty if it has none."""
         entry = self.plan["bridges"].get(bridge)
         return {} if entry is None else entry["ports"]
 
     def releases_ns(self, name: str) -> list[int]:
-        """Releases of a stream's frames in turn, each from the start of its own period on."""
+        """Releases of a stream's frames in turn, each from the start of its own period."""
         entry = self.entry(name)
         return entry.get("turns_ns", [entry["release_ns"]])
 
     def period_ps(self, name: str) -> int:
-        """The period of a stream, of one frame."""
+        """The period of a stream."""
         return 1000 * self.streams[name].period_ns
 
     def together(self, place: Place) -> list[str]:
-        """Streams that leave a bridge by this port, those that meet one of them at another, and so
-        on: what others do changes nothing for them.
+        """Streams that leave a bridge by this port, and all streams that share a port with one of
+        them directly or indirectly: no other stream influences them.
         """
         ports: dict[str, set[Place]] = {}
         for window in self.windows:
@@ -162,7 +162,7 @@ class Given:
         return [name for name in self.streams if name in found]
 
     def ways(self, name: str) -> list[list[str]]:
-        """Nodes from talker to each listener, both included."""
+        """Nodes from the talker to each listener, both included."""
         talker = self.streams[name].talker
         return [
             [talker, *route, listener] for listener, route in self.entry(name)["routes"].items()
@@ -170,7 +170,7 @@ class Given:
 
     @cached_property
     def following(self) -> dict[tuple[str, str], list[str]]:
-        """Nodes that a stream's frame goes to from a node, by stream and node."""
+        """The nodes to which a node forwards a stream's frame, by stream and node."""
         found: dict[tuple[str, str], list[str]] = {}
         for name in self.streams:
             for way in self.ways(name):
@@ -189,9 +189,7 @@ class Given:
         return found
 
     def list_ps(self, place: Place) -> int:
-        """Length of the gate list of a bridge's port; 1 if it has none, as any time is a multiple
-        of it.
-        """
+        """Length of the gate list of a bridge's port; 1 if it has none, as 1 divides any time."""
         entries = self.ports(place[0])[place[1]].get("entries", [])
         return sum(1000 * entry["ns"] for entry in entries) or 1
 
@@ -209,7 +207,7 @@ class Given:
         ]  # fmt: skip
 
     def gate_error_ps(self, bridge: str) -> int:
-        """How far the clock that opens a bridge's gates is off: as stated, and by
+        """Greatest error of the clock that opens a bridge's gates: the stated error and that of
         asymmetric links.
         """
         if self.scenario.sync.mode != "gptp" or self.bridges[bridge].gates == "none":
@@ -217,8 +215,8 @@ class Given:
         return 1000 * (_BRIDGE_CLOCK_NS + self.scenario.asymmetry_error_ns(bridge))
 
     def shortest(self, start: str, end: str) -> list[str]:
-        """Best effort takes the way with the fewest links; of equal ones that whose link is listed
-        first.
+        """The route of best effort: the fewest links, and of equal routes the one whose link is
+        listed first.
         """
         before = {start: start}
         queue = deque([start])

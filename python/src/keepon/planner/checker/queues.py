@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""No two frames on a wire at once, and no two in a queue in a way that one could take the other's
-turn.
-"""
+"""No two frames overlap on a wire, and no frame in a queue can take the window of another."""
 
 from __future__ import annotations
 
@@ -15,12 +13,12 @@ from keepon.planner.checker.replay import Replay
 from keepon.planner.checker.spans import frame_ps
 
 FRAMES_MAX = 500_000
-"""Frames of a port, until all of them repeat, that are laid side by side."""
+"""Most frames of a port until its windows repeat that are compared one by one."""
 
 
 def _of_talkers(given: Given) -> list[Window]:
-    """Turns of the talkers' own wires. Slots of one ring keep their distance whatever its clock
-    does.
+    """Windows on the talkers' own wires. Slots of one ring do not overlap whatever the
+    clock does.
     """
     found = []
     for name in given.streams:
@@ -35,7 +33,7 @@ def _of_talkers(given: Given) -> list[Window]:
         for turn, release_ns in enumerate(releases):
             start_ps = 1000 * release_ns + turn * given.period_ps(name) - 8 * byte_ps
             wire_ps = (entry["frame_bytes_on_wire"] + 20) * byte_ps
-            if slotted:  # all of its slots, whatever of them is frame
+            if slotted:  # all slots of the frame, padding included
                 wire_ps = entry.get("frame_slots", 1) * planned["slot_time_ps"]
             found.append(
                 Window(
@@ -103,7 +101,7 @@ def _meeting(windows: list[Window], cycle_ps: int) -> Iterator[tuple[str, str]]:
 
 
 def _by_divisors(windows: list[Window]) -> Iterator[tuple[str, str]]:
-    """The same by greatest common divisors, for more frames than can be laid side by side."""
+    """As `_meeting`, by greatest common divisors, for more frames than FRAMES_MAX."""
     open_ps, length_ps, period_ps = (
         np.array([getattr(window, key) for window in windows], dtype=np.int64)
         for key in ("open_ps", "length_ps", "period_ps")
@@ -119,11 +117,11 @@ def _by_divisors(windows: list[Window]) -> Iterator[tuple[str, str]]:
 
 
 def check_isolation(given: Given, early: Replay, late: Replay) -> list[str]:
-    """Frames of one gated queue: alone from arrival to departure ("frame"), or arriving in the
-    order of their windows.
+    """Frames of one gated queue: alone in it from arrival to departure ("frame"), or arriving in
+    the order of their windows.
 
-    Arrivals are taken at their earliest, departures at their latest, so that it holds for every
-    release error.
+    The check uses earliest arrivals and latest departures, so that it holds for every release
+    error.
     """
     found: list[str] = []
     by_queue: dict[tuple[Place, int], list[tuple[int, int, int, int, str]]] = {}
@@ -138,8 +136,8 @@ def check_isolation(given: Given, early: Replay, late: Replay) -> list[str]:
                 continue
             key = (window.stream, window.place, number)
             moved_ps = (number - window.turn) * given.period_ps(window.stream)
-            # Onto one turn of the circle: a frame of this lap may leave in the next, after others
-            # of the next.
+            # Onto one cycle: a frame of this cycle may leave in the next one, after other frames of
+            # the next.
             lap_ps = (moved_ps + window.open_ps) // early.hyper_ps * early.hyper_ps
             moved_ps -= lap_ps
             entry = (

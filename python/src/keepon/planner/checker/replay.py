@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every frame of three hyperperiods of some streams through FIFO queues, strict priority and gates,
-at one end of its release error.
+"""Sends every frame of three hyperperiods of some streams through FIFO queues, strict priority and
+gates, at one end of the release error.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _NEVER_PS = 10**18  # a release may be before the origin of time
 
 
 class Gate:
-    """Gate list of one port as the instants at which one queue's gate changes."""
+    """Gate list of one port as the instants at which each queue's gate changes."""
 
     def __init__(self, port: PlannedPort, later_ps: int = 0) -> None:
         self.edges_ps: list[int] = []
@@ -39,14 +39,14 @@ class Gate:
         self._changes: dict[int, list[int]] = {}
 
     def mask_at(self, at_ps: int) -> int:
-        """Gates open at an instant."""
+        """Mask of the gates open at an instant."""
         return self.masks[
             bisect.bisect_right(self.edges_ps, (at_ps - self.base_ps) % self.cycle_ps) - 1
         ]
 
     def state(self, queue: int, at_ps: int) -> tuple[bool, int | None]:
-        """Whether the queue's gate is open at an instant, and when that next changes
-        (None: never).
+        """Whether the queue's gate is open at an instant, and when it changes next (None:
+        never).
         """
         changes = self._changes_of(queue)
         is_open = bool(self.mask_at(at_ps) >> queue & 1)
@@ -73,15 +73,15 @@ class _Port:
     gate: Gate | None
     byte_ps: int
     busy_until_ps: int = -_NEVER_PS
-    kept: dict[str, int] = field(default_factory=dict)  # streams, until when by what is unplanned
+    kept: dict[str, int] = field(default_factory=dict)  # end of unplanned frames, by blocked stream
     queues: dict[int, deque[tuple[str, int]]] = field(default_factory=dict)
 
 
 class Replay:
-    """Times in ps of the frames of `numbers`, of streams that meet no others at any port.
+    """Times in ps of the frames of `numbers`; their streams share no port with other streams.
 
-    `frames`: how many are sent in `hyper_ps`, at every port, until all repeats. `ready`: a frame is
-    whole in a queue; `starts`: its transmission; `arrivals`: at a listener.
+    `frames`: frames sent in `hyper_ps`, counted at every port. `ready`: a frame is complete in a
+    queue; `starts`: its transmission starts; `arrivals`: it reaches a listener.
     """
 
     def __init__(self, given: Given, unplanned: Unplanned, names: list[str], late: bool) -> None:
@@ -110,14 +110,16 @@ class Replay:
         self.arrivals: dict[tuple[str, str, int], int] = {}
 
     def numbers(self, name: str) -> range:
-        """Frames of the hyperperiod in the middle, before and after which others are on the wires
+        """Frames of the middle hyperperiod; the hyperperiods before and after it load the wires,
         too.
         """
         per_lap = self.hyper_ps // self._given.period_ps(name)
         return range(per_lap, 2 * per_lap)
 
     def run(self, look: Callable[[], None]) -> None:
-        """Send everything and serve ports until all is quiet; `look` at the clock may end it."""
+        """Send all frames and serve the ports until none is left; `look` may raise to end the
+        replay.
+        """
         given = self._given
         for name in self.looked_at:
             stream = given.streams[name]
@@ -145,7 +147,7 @@ class Replay:
         self._count += 1
 
     def _arrive(self, name: str, number: int, place: Place, reference_ps: int) -> None:
-        """A frame passes the reference plane of a port outwards."""
+        """A frame leaves a port: it passes the reference plane."""
         there = place[1]
         at_ps = reference_ps + self._given.links[place][1]
         bridge = self._given.bridges.get(there)
@@ -164,12 +166,14 @@ class Replay:
             self._push(ready_ps + wait_ps, "ready", (name, number, place))
 
     def _wait_ps(self, name: str, place: Place) -> int:
-        """For what a plan does not know, at the later end."""
+        """The wait for unplanned frames, at the later end of the release error."""
         queue = self._given.queue(name, place)
         return self._unplanned.wait_ps(place, queue) if self._late else 0
 
     def _is_kept(self, port: _Port, place: Place, name: str, at_ps: int) -> bool:
-        """Whether a frame of no plan has begun as this one could at last, and when that ends."""
+        """Whether an unplanned frame has begun just before this one, at a gate; then the port is
+        busy until it ends.
+        """
         if port.gate is None or port.kept.get(name) == at_ps:
             return False
         wait_ps = self._wait_ps(name, place)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ports of a plan's stations: slots, rings and partitions as the drivers need them, and who owns
-which slot.
+"""Ports of a plan's stations: slots, rings and partitions as the drivers need them, and slot
+ownership.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from keepon.planner.checker.given import Given, Place
 
 
 def check_stations(given: Given, look: Callable[[], None]) -> list[str]:
-    """All ports of the plan's stations; `look` at the clock may end it."""
+    """Check all ports of the plan's stations; `look` may raise to end the check."""
     found = []
     for name, document in given.plan["stations"].items():
         look()
@@ -26,7 +26,7 @@ def check_stations(given: Given, look: Callable[[], None]) -> list[str]:
 
 
 def _check_port(given: Given, place: Place, document: PlannedStation) -> list[str]:
-    """Slots, partition and ownership of one port of a station."""
+    """Check slots, partition and ownership of one port."""
     station = given.scenario.station_named(place[0])
     streams = [stream for name, stream in given.streams.items() if given.leaves[name] == place]
     if set(document["streams"]) != {stream.id for stream in streams}:
@@ -92,7 +92,7 @@ def _check_port(given: Given, place: Place, document: PlannedStation) -> list[st
 def _check_times(
     station: Station, streams: list[Stream], document: PlannedStation, byte_ps: int
 ) -> list[str]:
-    """What the link's rate and the slot's length say of preamble and posting."""
+    """Check preamble and posting, which follow from the link's rate and the slot's length."""
     found = []
     if document["preamble_ps"] != 8 * byte_ps:
         found.append("preamble_ps is not that of eight bytes at the link's rate")
@@ -109,7 +109,7 @@ def _check_times(
 
 
 def _check_asked(options: KeeponOptions, document: PlannedStation) -> list[str]:
-    """What the scenario leaves to nobody's choice stands in the plan as it is asked for."""
+    """Check that the plan has every value that the scenario states."""
     pairs = (
         ("slot_bytes", options.slot_bytes, document["slot_bytes"]),
         ("ring_slots", options.ring_slots, document["ring_slots"]),
@@ -135,8 +135,8 @@ def _check_ownership(
 ) -> list[str]:
     slot_ps, partition_slots = document["slot_time_ps"], document["partition_slots"]
     start_ps, period_ps = 1000 * release_ns - 8 * byte_ps, 1000 * stream.period_ns * turns
-    # A txtime has whole ns: at 10 Gb/s no slot starts on one, and its class rounds it up or down to
-    # the slot.
+    # A txtime has whole ns: at 10 Gb/s no slot starts on one, and the class rounds a txtime up or
+    # down to the slot.
     rounds_down = (
         next((entry.round for entry in options.classes if entry.tc == stream.tc), "up") == "floor"
     )

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Frames longer than a slot: how many slots a station's port needs for one, found by trying one
-number after the other, and how long the frame then is.
+"""Frames longer than a slot: the number of slots that a port needs for one, found by trying, and
+the resulting length.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from keepon.model.scenario import Station
 from keepon.planner.checker.given import Given, Place
 
 _LEAST_BYTES = 84
-"""On the wire of the shortest frame, its preamble and gap included."""
+"""Length on the wire of the shortest frame, preamble and gap included."""
 _MOST_SLOTS = 128
 _PADDED_BYTES = 1518
 _DRIFT_PPM = 200
 _STORE_PS = 200_000
-"""In which the driver writes one slot of several."""
+"""Time in which the driver writes one of several slots."""
 _PTP_BYTES = {"gptp": 94, "ptp": 72}
 
 
@@ -27,9 +27,9 @@ class Runs:
     """A port's slots as its station and the plan have them.
 
     Attributes:
-        whole_bytes: longest frame that goes into one slot.
-        spare_bytes: to be left over in several, for trims.
-        buffers: of a frame.
+        whole_bytes: longest frame in one slot.
+        spare_bytes: bytes of several slots to leave for trims.
+        buffers: most buffers of a frame.
     """
 
     slot_bytes: int
@@ -40,7 +40,9 @@ class Runs:
     found: dict[int, tuple[int, int]] = field(default_factory=dict)
 
     def fit(self, frame_bytes: int) -> tuple[int, int]:
-        """Slots in a row and bytes on the wire of a frame; no slots: it cannot be sent."""
+        """Consecutive slots and bytes on the wire of a frame; no slots: the frame cannot
+        be sent.
+        """
         if frame_bytes not in self.found:
             self.found[frame_bytes] = self._fit(frame_bytes)
         return self.found[frame_bytes]
@@ -62,12 +64,12 @@ class Runs:
         return 0, frame_bytes
 
     def _is_full(self, frame_bytes: int, slots: int) -> bool:
-        """Whether what a frame leaves of its slots is no frame."""
+        """Whether the rest of a frame's slots is too short for another frame."""
         left_bytes = slots * (self.slot_bytes + 20) - frame_bytes - 20
         return left_bytes < _LEAST_BYTES + self.spare_bytes
 
     def _split(self, frame_bytes: int, slots: int) -> int | None:
-        """Length of a frame in the buffers of so many slots; None: it does not go into them."""
+        """Length of a frame in the buffers of so many slots; None: it does not fit."""
         left_bytes = slots * (self.slot_bytes + 20) - frame_bytes - 20
         if left_bytes < self.spare_bytes:
             return None
@@ -82,17 +84,17 @@ class Runs:
         return self.fit(self.most_bytes)[0] if self.most_bytes else 1
 
     def longest_bytes(self, frame_bytes: int) -> int:
-        """Of all frames up to this length the one that is longest on the wire."""
+        """Of all frames up to this length the greatest length on the wire."""
         return max(self.fit(length)[1] for length in range(64, max(frame_bytes, 64) + 1))
 
     def most_in(self, slots: int) -> int:
-        """Longest frame of so many slots in a row."""
+        """Longest frame in so many consecutive slots."""
         lengths = range(64, max(self.whole_bytes, self.most_bytes) + 1)
         return max((one for one in lengths if 1 <= self.fit(one)[0] <= slots), default=0)
 
 
 def of_port(given: Given, place: Place) -> Runs | None:
-    """Of a station's port in the plan; None where nothing is slotted."""
+    """Slots of a station's port in the plan; None for a port without slots."""
     name = given.port_name(place)
     if name not in given.runs:
         planned = given.plan["stations"].get(name)
@@ -118,13 +120,13 @@ def _of(station: Station, planned: PlannedStation) -> Runs:
 
 
 def _follows(runs: Runs) -> bool:
-    """Whether what is spared makes up for what the crystals drift apart while the longest lasts."""
+    """Whether the spare bytes cover the drift of the crystals during the longest frame."""
     drifted = (runs.most_slots * (runs.slot_bytes + 20) + runs.spare_bytes) * _DRIFT_PPM
     return not runs.most_bytes or not runs.spare_bytes or drifted <= 10**6 * runs.spare_bytes
 
 
 def check_port(given: Given, place: Place, document: PlannedStation) -> list[str]:
-    """Whether the longest frame is the one asked for, and its slots can be posted."""
+    """Check that the longest frame is the requested one and that its slots can be posted."""
     runs = of_port(given, place)
     assert runs is not None
     station = given.scenario.station_named(place[0])
@@ -152,7 +154,7 @@ def check_port(given: Given, place: Place, document: PlannedStation) -> list[str
 
 
 def _row(document: PlannedStation, tc: int) -> int:
-    """Slots in a row of a class, round the table."""
+    """Consecutive slots of a class, across the end of the table."""
     best = count = 0
     for mask in document["allowed"] * 2:
         count = count + 1 if mask >> tc & 1 else 0
@@ -161,7 +163,7 @@ def _row(document: PlannedStation, tc: int) -> int:
 
 
 def _unplanned(given: Given, place: Place) -> Iterator[tuple[str, int, int]]:
-    """What else leaves by a port: name, class, longest frame."""
+    """Best effort and PTP that leave by a port: name, class, longest frame."""
     for load, way in given.best_effort:
         if (way[0], way[1]) == place:
             yield f"load {load.id}", load.tc, load.frame_bytes
@@ -170,8 +172,8 @@ def _unplanned(given: Given, place: Place) -> Iterator[tuple[str, int, int]]:
 
 
 def _asked_bytes(given: Given, place: Place, runs: Runs) -> range:
-    """Longest frames that may take several slots: as long as stated, or those that the port sends
-    and what best effort gets room for.
+    """Allowed lengths of the longest frame in several slots: the stated length, or from the longest
+    frame of the port to the room for best effort.
     """
     station = given.scenario.station_named(place[0])
     counted = any(

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How long a frame may take on a wire: a byte more or less where its slot may be trimmed, and what
-crystals are off.
+"""How long a frame may take on a wire: trimmed slots change it by a byte, crystals by
+their error.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ _MILLION = 10**6
 
 
 def frame_ps(given: Given, name: str, place: Place, side: int) -> int:
-    """From the first bit behind the SFD to the last of a stream's frame on a wire, at its longest
-    (1) or shortest (-1).
+    """Time from the first bit behind the SFD to the last bit of a stream's frame on a wire, at its
+    longest (1) or shortest (-1).
 
-    A slot is trimmed against its crystal: who runs ahead makes slots, and the frames in them,
-    longer.
+    A trim counters the crystal's error: a station with a fast crystal lengthens slots, and the
+    frames in them.
     """
     key = (name, place, side)
     if key not in given.spans_ps:
@@ -32,8 +32,8 @@ def _frame_ps(given: Given, name: str, place: Place, side: int) -> int:
 
 
 def trim_bytes(given: Given, leaf: Place, side: int) -> int:
-    """How much longer (1) than its slot, or shorter (-1), a frame may be that leaves a station
-    by this port.
+    """How much longer (1) or shorter (-1) than its slot a frame may be that leaves a station by
+    this port.
     """
     planned = given.plan["stations"].get(given.port_name(leaf))
     options = given.scenario.station_named(leaf[0]).keepon
@@ -47,7 +47,7 @@ def trim_bytes(given: Given, leaf: Place, side: int) -> int:
 
 
 def span_ps(given: Given, place: Place, wire_bytes: int, side: int) -> int:
-    """In what time at most (1) or at least (-1) so many bytes leave a node by a port."""
+    """Greatest (1) or least (-1) time in which `wire_bytes` leave a node by a port."""
     span_ps = wire_bytes * given.links[place][0]
     share = _off(given, place[0], side)
     added_ps = -(-span_ps * share.numerator // share.denominator)
@@ -72,12 +72,12 @@ def _off(given: Given, node: str, side: int) -> Fraction:
         return Fraction(0)
     own = _ppb(given, node, -side)
     against = [_ppb(given, str(master), side) for master in masters - {node}] or [0]
-    # Longer than in network time: a slow crystal here, a fast one of whoever has the time.
+    # A time is longest with a slow crystal here and a fast one at the source of network time.
     apart = max(side * (other - own) for other in against)
     return Fraction(max(0, apart), 1000 * _MILLION)
 
 
 def _ppb(given: Given, node: str, side: int) -> int:
-    """A crystal's rate at its greatest (1) or least (-1), which wanders by 1 ppm at most."""
+    """A crystal's greatest (1) or least (-1) rate; it wanders by 1 ppm at most."""
     entry = given.bridges.get(node) or given.scenario.station_named(node)
     return round(1000 * entry.clock_ppm) + (side * 1000 if entry.wander_ppb_per_s else 0)

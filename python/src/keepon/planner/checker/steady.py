@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Shows port by port that frames go on leaving in their windows, without following them through the
+"""Shows port by port that frames always leave in their windows, without following them through the
 network.
 
-Suppose that every frame leaves every bridge at its window. Then it is known when each frame comes
-to each port, and a port is looked at alone: does it, given these arrivals, send every frame at its
-window? If all do, none is ever the first to leave otherwise, as what comes to a port depends on
-what left others before. It is enough, and quick to see, that
+Suppose that every frame leaves every bridge in its window. Then the arrivals at each port are
+known, and each port is checked alone: with these arrivals, does it send every frame in its window?
+If all ports do, no frame can be the first to miss its window, because arrivals depend only on
+earlier departures. Three quick conditions are sufficient:
 
-- frames of a queue come in the order of their windows, no two at once,
-- the earliest instant at which a frame is there, the one before it in its queue has left, and its
-  gate stays open for all of it, is its window's,
-- no two transmissions meet.
+- frames of a queue arrive in the order of their windows, no two at once,
+- the window of a frame is the earliest instant at which the frame is there, the frame before it in
+  its queue has left, and its gate stays open for all of it,
+- no two transmissions overlap.
 
-Then a frame is sent as soon as its own queue and gate allow, and at no such instant another is on
-the wire. Where that is not so a frame may still leave in time, behind one of another queue:
-`keepon.planner.checker.replay` tells.
+Each frame then leaves as soon as its queue and gate allow, and the wire is free at that instant.
+Where the conditions fail a frame may still be in time, behind a frame of another queue:
+`keepon.planner.checker.replay` decides.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _SIDES = (-1, 1)
 
 @dataclass(frozen=True)
 class _Frames:
-    """Frames of one port until all of them repeat as columns, in the order of their windows; sides:
+    """Frames of one port until all repeat, as columns, in the order of their windows; sides:
     earliest and latest.
     """
 
@@ -51,7 +51,7 @@ class _Frames:
     end_ps: _Times
 
     def of(self, queue: int) -> _Frames:
-        """Those of one queue."""
+        """The frames of one queue."""
         own = self.queue == queue
 
         def part(sides: tuple[_Times, _Times]) -> tuple[_Times, _Times]:
@@ -64,12 +64,11 @@ class _Frames:
 
 
 class Steady:
-    """When frames come to bridges and listeners if they leave every bridge at their windows.
+    """When frames reach bridges and listeners if they leave every bridge in their windows.
 
     Attributes:
-        ready: by stream, turn and port, earliest and latest, ps from the start of time, for the
-            first of them.
-        arrivals: by stream, turn and listener, the same.
+        ready: earliest and latest time in ps of the first frame, by stream, turn and port.
+        arrivals: the same by stream, turn and listener.
     """
 
     def __init__(self, given: Given, unplanned: Unplanned) -> None:
@@ -105,8 +104,8 @@ class Steady:
             self.arrivals[name, turn, way[-1]] = reach
 
     def unclear(self, look: Callable[[], None]) -> Iterator[Place]:
-        """Ports of which it is not shown that every frame leaves at its window, alone in its queue
-        as asked for, where no two turns of a wire meet.
+        """Ports that are not shown to send every frame in its window with the requested isolation,
+        given that no two windows of a wire overlap.
         """
         for place, windows in self._given.by_place.items():
             look()
@@ -119,11 +118,11 @@ class Steady:
                 yield place
 
     def crowded(self) -> Iterator[str]:
-        """Queues that a frame may find full, where all leave at their windows.
+        """Queues that a frame may find full if all frames leave in their windows.
 
-        Frames of a queue leave in the order in which they come, so a frame finds room if the one
-        that is `queue_frames` before it has begun to be sent for certain. Where gates do not make
-        it wait, or it is alone from arrival to departure, none of a plan is before it.
+        Frames leave a queue in order of arrival, so a frame finds room if the frame `queue_frames`
+        before it has certainly begun its transmission. At a port without gates, or with isolation
+        "frame", no planned frame is ahead of it.
         """
         in_order = self._given.scenario.planner.isolation != "frame"
         for place, windows in self._given.by_place.items():
@@ -144,8 +143,8 @@ class Steady:
                     yield f"queue {queue} of {place[0]} towards {place[1]} may be full"
 
     def _at_once(self, window: Window) -> bool:
-        """A port without gates sends a frame as it comes, at its latest behind what no plan knows:
-        no two turns of its wire meet (`check_wires`).
+        """Whether a port without gates sends a frame on arrival, at the latest after unplanned
+        frames: no two windows of its wire overlap (`check_wires`).
         """
         ready_ps = self.ready[window.stream, window.turn, window.place]
         wait_ps = self._unplanned.wait_ps(window.place, self._given.streams[window.stream].priority)
@@ -171,8 +170,8 @@ class Steady:
         rows = np.repeat(rows, laps, axis=0)
         lap = np.arange(len(rows)) - np.repeat(np.cumsum(laps) - laps, laps)
         moved_ps = lap * rows[:, 9]
-        # Onto one turn of the circle: a frame of this lap may leave in the next, after others of
-        # the next.
+        # Onto one cycle: a frame of this cycle may leave in the next one, after other frames of the
+        # next.
         moved_ps -= (rows[:, 2] + moved_ps) // cycle_ps * cycle_ps
         for column in (2, 3, 4, 5, 8):
             rows[:, column] += moved_ps
@@ -184,7 +183,7 @@ class Steady:
         )  # fmt: skip
 
     def _apart(self, frames: _Frames, byte_ps: int, cycle_ps: int, side: int) -> bool:
-        """No two transmissions meet, nor the gap behind one."""
+        """Whether no two transmissions overlap, gaps included."""
         starts_ps, wires_ps = frames.starts_ps[side], frames.wires_ps[side]
         following_ps = np.append(starts_ps[1:], starts_ps[:1] + cycle_ps)
         return bool((starts_ps + wires_ps + 20 * byte_ps <= following_ps).all())
@@ -212,7 +211,7 @@ class Steady:
                 left_ps[0] -= cycle_ps
                 later_ps = off_ps if side else -off_ps
                 there_ps = np.maximum(ready_ps, left_ps) - later_ps
-                # and, at its latest, what is no planned frame has just begun
+                # and, at its latest, an unplanned frame has just begun
                 wait_ps = self._unplanned.wait_ps(place, queue) if side else 0
                 earliest_ps = gate.earliest(queue, there_ps, wires_ps + 8 * byte_ps + wait_ps)
                 if earliest_ps is None or (earliest_ps + wait_ps + later_ps != starts_ps).any():
@@ -220,7 +219,9 @@ class Steady:
         return True
 
     def _alone(self, own: _Frames, cycle_ps: int) -> bool:
-        """Frames of one queue as `check_isolation` in queues.py wants them; no two come at once."""
+        """Whether frames of one queue meet `check_isolation` of queues.py, and no two arrive at
+        once.
+        """
         whole = self._given.scenario.planner.isolation == "frame"
         clear_ps = own.end_ps if whole else own.ready_ps[1] + 1
         following_ps = np.append(own.ready_ps[0][1:], own.ready_ps[0][0] + cycle_ps)
@@ -228,7 +229,7 @@ class Steady:
 
 
 class _Openings:
-    """A gate list as columns: when queues are open in its cycle, by a clock that is right."""
+    """A gate list as columns: when queues are open in its cycle, by an exact clock."""
 
     def __init__(self, port: PlannedPort) -> None:
         lengths_ps = np.array([1000 * entry["ns"] for entry in port["entries"]], dtype=np.int64)
@@ -241,8 +242,8 @@ class _Openings:
         self._base_ps = 1000 * port["base_ns"] % self._cycle_ps
 
     def earliest(self, queue: int, from_ps: _Times, need_ps: _Times) -> _Times | None:
-        """First instants at which a queue's gate stays open long enough; None if not
-        quick to say.
+        """First instants at which a queue's gate stays open long enough; None if the computation
+        would be slow.
         """
         is_open = (self._masks >> queue & 1).astype(bool)
         was_open = np.roll(is_open, 1)

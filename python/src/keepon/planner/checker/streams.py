@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Streams of a plan: their ways, release intervals and bounds."""
+"""Streams of a plan: their routes, release intervals and bounds."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from keepon.planner.checker.steady import Steady
 
 
 def keeps_times(given: Given, station: Station) -> bool:
-    """All its streams pass an etf that is offloaded, or none: any other leaves the NIC without
-    their times.
+    """Whether all streams of a station pass an offloaded etf, or none does: a stream that does not
+    leaves the NIC without a launch time.
     """
     if station.qdisc is None:
         return True
@@ -27,8 +27,8 @@ def keeps_times(given: Given, station: Station) -> bool:
 
 
 def keeps_windows(given: Given, stream: Stream) -> bool:
-    """No best effort leaves by the port of a stream with launch times behind txtime-assist, which
-    counts its frames too short for the launch times it gives them.
+    """Whether no best effort shares the port of a stream with launch times behind txtime-assist,
+    whose launch times for best effort assume too short frames.
     """
     station, place = given.scenario.station_named(stream.talker), given.leaves[stream.id]
     words = (station.qdisc or "").split()
@@ -37,10 +37,10 @@ def keeps_windows(given: Given, stream: Stream) -> bool:
 
 
 def _leaf(commands: list[list[str]], tc: int) -> list[str]:
-    """Words of the last command that put the qdisc of a class there; none where Linux chose it.
+    """Words of the last command that sets the qdisc of a class; empty where Linux chose it.
 
-    A command takes the place of an earlier one. Class `tc` has queue `offset` of
-    `queues count@offset ...`, which is child offset + 1, in hexadecimal.
+    A later command replaces an earlier one. Class `tc` has queue `offset` of `queues count@offset
+    ...`, which is child offset + 1, in hexadecimal.
     """
     at = max(index for index, words in enumerate(commands) if "root" in words)
     root, children = commands[at], commands[at + 1 :]
@@ -56,11 +56,11 @@ def _leaf(commands: list[list[str]], tc: int) -> list[str]:
 
 
 _Reached = tuple[str, int, int, int]
-"""Listener, turn, and when a frame of it arrives at least and at most, from its period's start."""
+"""Listener, turn, and earliest and latest arrival of the turn's frames, from its period's start."""
 
 
 def check_shape(given: Given) -> list[str]:
-    """Whether the plan is about this scenario at all; what follows relies on it."""
+    """Check that the plan is for this scenario; the other checks rely on it."""
     if set(given.plan["streams"]) != set(given.streams):
         return ["the plan's streams are not those of the scenario"]
     for name, stream in given.streams.items():
@@ -71,7 +71,7 @@ def check_shape(given: Given) -> list[str]:
     talking = {given.port_name(place) for place in given.leaves.values()} | {
         given.port_name((way[0], way[1])) for _, way in given.best_effort
     }
-    # A station of several ports is told of whole: each of them has a transmitter.
+    # The plan lists all ports of a station with several: each has a transmitter.
     talking |= {name for name, place in given.station_ports.items() if name != place[0]}
     if missing := talking - set(given.plan["stations"]):
         return [f"station {min(missing)} is not in the plan"]
@@ -140,7 +140,7 @@ def check_releases(given: Given) -> list[str]:
             low_ps, high_ps = -byte_ps // 2, byte_ps // 2
             own = of_port(given, place)
             if own is not None and own.most_slots > 1:
-                # Within the longest frame nothing is trimmed.
+                # No slot is trimmed within the longest frame.
                 planned = given.planned_at(stream.id)
                 drifted_ps = own.most_slots * planned["slot_time_ps"] // 5_000
                 low_ps, high_ps = low_ps - drifted_ps, high_ps + drifted_ps
@@ -150,8 +150,8 @@ def check_releases(given: Given) -> list[str]:
         elif entry["frame_bytes_on_wire"] != stream.frame_bytes:
             found.append(f"{stream.id} is sent with another length than its own")
         if station.driver == "launchtime":
-            # A transmission begins with a byte of the wire, in which a match may fall anywhere.
-            # What the match finds waiting for its first byte is sent before it, whole.
+            # A transmission begins with a byte of the wire, and a match may fall at any phase of
+            # it. A frame that waits for its first byte at the match is sent completely before.
             even = (
                 given.scenario.sync.mode == "ideal"
                 and station.clock_ppm == station.wander_ppb_per_s == 0
@@ -163,7 +163,8 @@ def check_releases(given: Given) -> list[str]:
                 if (way[0], way[1]) == place
             ]
             high_ps = 32_000 + byte_ps + max(sent_bytes) * byte_ps
-            # Eight bytes by the fastest crystal there may be, 1000 ppm, take less than by none.
+            # Eight bytes by the fastest allowed crystal, 1000 ppm, take less time than by an exact
+            # one.
             fast_ps = 8 * byte_ps * 1_000_000 // 1_001_000
             # A launch is a whole ns, eight bytes before the txtime or just sooner.
             low_ps = 8 * byte_ps // -1000 * 1000 + 8 * byte_ps if even else fast_ps - 8 * byte_ps
@@ -209,7 +210,7 @@ def check_replay(given: Given, early: Replay, late: Replay) -> list[str]:
 def _arrived(
     given: Given, name: str, listener: str, replays: tuple[Replay, Replay]
 ) -> Iterator[_Reached | None]:
-    """When frames of a hyperperiod arrived; None for one that did not."""
+    """When frames of a hyperperiod arrived; None for a frame that did not arrive."""
     turns, period_ps = len(given.releases_ns(name)), given.period_ps(name)
     for number in replays[0].numbers(name):
         early_ps, late_ps = (replay.arrivals.get((name, listener, number)) for replay in replays)
@@ -221,7 +222,7 @@ def _arrived(
 
 
 def check_steady(given: Given, steady: Steady, names: Iterable[str]) -> list[str]:
-    """Every frame of these streams reaches all listeners within the bounds, if all leave at their
+    """Every frame of these streams reaches all listeners within the bounds if all leave in their
     windows.
     """
     found = []
@@ -258,7 +259,7 @@ def _compare(
     early = talker.driver == "launchtime" and not keeps_times(given, talker)
     unbounded = early or given.scenario.sync.mode == "none" or talker.driver == "standard"
     earliest_ns = None if unbounded else least_ps // 1000
-    # Plans of earlier versions may have none.
+    # Plans of earlier versions may lack it.
     if (promised_ns := bounds.get("delay_min_ns", earliest_ns)) != earliest_ns:
         return [f"bound delay_min_ns of {name} is {promised_ns}, must be {earliest_ns or 'none'}"]
     if "padding_ps" in entry and entry["padding_ps"] != _padding_ps(given, stream):
@@ -315,7 +316,7 @@ def _sum_ps(terms: DelayTerms) -> int:
 
 
 def _padding_ps(given: Given, stream: Stream) -> int:
-    """What padding adds to the way to the furthest listener: nothing on its last wire."""
+    """Time that padding adds on the route to the furthest listener, except on the last wire."""
     padding_bytes: int = given.entry(stream.id)["frame_bytes_on_wire"] - stream.frame_bytes
     return max(
         sum(padding_bytes * given.links[pair][0] for pair in itertools.pairwise(way[:-1]))

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Frames that a plan does not know, at ports without gates and with gate lists of any kind: the
-worst they can do to one that it does know.
+"""Best effort and PTP at ports without gates and with gate lists of any kind: the most that they
+can delay a planned frame.
 
-The argument is in docs/planning.md ("Ports without gates"). Here the worst case is played: best
-effort has just begun to be sent, one message of every kind is there, and they leave by queue;
-the planner has a formula instead. With a gate list that is played for every entry in which the
+docs/planning.md ("Ports without gates") has the derivation. This module plays the worst case, where
+the planner has a formula: a best-effort frame has just begun, one message of every kind is there,
+and they leave in order of queues. With a gate list it plays the case for every entry in which the
 frame's gate is open.
 """
 
@@ -19,16 +19,16 @@ from keepon.planner.checker.runs import of_port
 from keepon.planner.checker.spans import frame_ps, span_ps, trim_bytes
 
 _SENT_BYTES = 72
-"""Of end-to-end PTP's messages the longest that a station sends."""
+"""Longest end-to-end PTP message that a station sends."""
 _PTP_BYTES = 128
 _OVERHEAD_BYTES = 20
 _GAP_BYTES = 12
 _Entries = list[tuple[int, int]]
-"""Of a gate list: mask of open gates, and for how many ps."""
+"""Entries of a gate list: mask of open gates, and duration in ps."""
 
 
 class Unplanned:
-    """Messages of PTP and best effort by port, and what they do."""
+    """PTP messages and best effort by port, and the delays that they cause."""
 
     def __init__(self, given: Given) -> None:
         self._given = given
@@ -52,8 +52,8 @@ class Unplanned:
         return [entry for entry in entries if entry[1]] or None
 
     def _slot_bytes(self, leaf: Place, frame_bytes: int) -> int:
-        """How long frames of up to so many bytes are in the slots of a station's port; 0 if it has
-        none.
+        """Longest wire length of frames up to `frame_bytes` in the slots of a station's port; 0 if
+        it has no slots.
         """
         own = of_port(self._given, leaf)
         return 0 if own is None else own.longest_bytes(frame_bytes) + trim_bytes(
@@ -72,18 +72,18 @@ class Unplanned:
                     self._in_flight[place].append((queue, span_ps(self._given, place, longest, 1)))
 
     def _ptp(self, place: Place) -> int:
-        """The queue of PTP's messages at a port."""
+        """The queue of PTP messages at a port."""
         return self._given.bridges[place[0]].class_of(self._sync.priority)
 
     def _way(self, start: str, end: str) -> list[Place]:
-        """Links from one node to another; none if they are not connected."""
+        """Links from one node to another; empty if they are not connected."""
         try:
             return list(itertools.pairwise(self._given.shortest(start, end)))
         except KeyError:
             return []
 
     def _add_messages(self) -> None:
-        """One of every kind that passes a port, named after kind, domain and sender."""
+        """Add the messages that pass each port, one of every kind, domain and sender."""
         stations = [station.name for station in self._given.scenario.station]
         masters = {
             (0, str(self._sync.grandmaster)),
@@ -96,8 +96,8 @@ class Unplanned:
             there = place[1]
             if self._sync.mode == "gptp":
                 messages += ["pdelay-req", "pdelay-resp", "pdelay-resp-follow-up"]
-                # A node hears a grandmaster by the last link of its way; that link's sender passes
-                # Sync on.
+                # The last link of a node's route from a grandmaster delivers its Sync; the sender
+                # of that link forwards it.
                 hearing = [
                     reign
                     for reign in masters
@@ -119,8 +119,8 @@ class Unplanned:
                 ]
 
     def goes_before(self, place: Place, queue: int) -> bool:
-        """Whether best effort, or PTP that gathers behind a gate, is in the queue of frames or in a
-        higher one where it may go with them.
+        """Whether best effort, or PTP that gathers behind a gate, may precede a frame of `queue`:
+        it is in the same or a higher queue whose gate opens with the frame's.
         """
         entries = self._ports[place]
         urgent = [other for other, _ in self._in_flight[place] if other >= queue]
@@ -135,12 +135,12 @@ class Unplanned:
         )
 
     def beside(self, place: Place, queue: int) -> int:
-        """Messages of PTP that may be in a queue of a bridge's port at once."""
+        """PTP messages that may be in a queue of a bridge's port at once."""
         return len(self._messages[place]) if queue == self._ptp(place) else 0
 
     def _ptp_bytes(self) -> int:
-        """Bridges without a clock pass on what stations send, and stations with slots send nothing
-        shorter.
+        """Length of a PTP frame: bridges without a clock forward frames of stations as they are,
+        and slotted stations send none shorter than a slot.
         """
         if self._sync.mode == "gptp":
             return _PTP_BYTES
@@ -148,8 +148,8 @@ class Unplanned:
         return max(_PTP_BYTES, *(self._slot_bytes(leaf, _SENT_BYTES) for leaf in leaves), 0)
 
     def _wait_ps(self, place: Place, queue: int) -> int:
-        """When a frame of this queue begins that comes just after the longest of a lower queue has
-        begun, or as its gate opens.
+        """The wait of a frame that arrives just after the longest frame of a lower queue has begun,
+        or as its own gate opens.
         """
         if place not in self._ports:
             return 0
@@ -164,8 +164,8 @@ class Unplanned:
         return worst_ps
 
     def _gap_ps(self, place: Place, queue: int, entries: _Entries) -> int:
-        """What is left of the gap behind a frame that ended as its gate shut, where the first of
-        these entries begins and the frame's own gate was shut.
+        """What remains of the gap at the start of the first of these entries, behind a frame that
+        ended as its gate closed while the planned frame's gate was closed.
         """
         mask, left_ps = entries[0][0], _GAP_BYTES * self._given.links[place][0]
         if entries[-1][0] >> queue & 1:
@@ -179,14 +179,14 @@ class Unplanned:
         return 0
 
     def _passes(self, place: Place, mask: int) -> bool:
-        """Whether anything unplanned may pass by these gates."""
+        """Whether unplanned frames may pass these gates."""
         queues = [queue for queue, _ in self._in_flight[place]]
         if self._messages[place]:
             queues.append(self._ptp(place))
         return any(mask >> queue & 1 for queue in queues)
 
     def _played_ps(self, place: Place, queue: int, mask: int, gap_ps: int) -> int:
-        """The same with these gates open, at first a gap behind a frame."""
+        """As `_wait_ps`, with these gates open and `gap_ps` left of a gap."""
         ptp_ps = span_ps(self._given, place, self._ptp_bytes() + _OVERHEAD_BYTES, 1)
         lower = [
             wire_ps
@@ -206,8 +206,8 @@ class Unplanned:
 
 
 def check_unplanned(given: Given, unplanned: Unplanned) -> list[str]:
-    """Best effort goes last where it may go with planned frames, and PTP has time at every port
-    without gates.
+    """Check that best effort has a lower queue where it may precede planned frames, and that PTP
+    has time at every port without gates.
     """
     found = []
     for place in sorted({window.place for window in given.windows}):
@@ -225,12 +225,12 @@ def check_unplanned(given: Given, unplanned: Unplanned) -> list[str]:
 
 
 def _leaves_time(given: Given, unplanned: Unplanned, place: Place, own: list[Window]) -> bool:
-    """Between two messages of a kind every port without gates has time for all of them beside its
-    planned frames.
+    """Whether a port without gates has time for all PTP messages beside its planned frames between
+    two messages of a kind.
 
-    Windows of a port do not meet, so planned frames have at most their share of windows that lie
-    within a stretch, and one frame at either end. Half the shortest interval is the least between
-    two messages.
+    Windows of a port do not overlap, so within an interval planned frames take at most their share
+    of its windows, plus one frame at either end. Half the shortest message interval is the least
+    time between two messages.
     """
     sync = given.scenario.sync
     queues = [given.queue(window.stream, place) for window in own]

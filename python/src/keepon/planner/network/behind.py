@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Frames that share an opening of a gate list by hand: one leaves as the gate opens, the next as
-the one before has left the wire, as long as the gate is open.
+"""Frames that share an opening of an explicit gate list: the first leaves as the gate opens, each
+other one when the frame before it has left the wire, while the gate stays open.
 
-Who goes first is the bridge's affair, and known if the wire has no pause from the instant at which
-a frame could leave until it does: one that is being sent is sent to the end, and of two that may
-begin the one of the higher queue does, of one queue the one that came first.
+The order is known only if the wire is busy from the instant at which a frame could leave until it
+does: the bridge finishes the frame in transmission, then sends the frame of the highest queue, and
+within a queue the one that arrived first.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from keepon.planner.network.ground import Ground
 
 FOLLOWED_MAX = 200_000
-"""Frames of a hyperperiod, counted at every port, beyond which none waits behind others: the
-checker shows it by following all.
+"""Most frames of a hyperperiod, counted at every port, for which a plan lets a frame wait behind
+others: the checker must follow all of them.
 """
 
 
@@ -34,8 +34,8 @@ def wait_ps(
     opens_ps: tuple[int, int],
     occupancy: Occupancy,
 ) -> int:
-    """How long a frame that its gate would let go within [early, late] waits for the wire, from
-    `late` on; 0: not at all, or that cannot be told exactly.
+    """How long after `late` a frame leaves whose gate would let it go within [early, late]; 0: it
+    does not wait, or its wait is not exactly known.
     """
     early_ps, late_ps = opens_ps
     at_ps = early_ps
@@ -52,7 +52,7 @@ def wait_ps(
 
 
 def is_followed(ground: Ground) -> bool:
-    """Whether the checker follows all frames, one by one."""
+    """Whether the checker follows all frames one by one."""
     cycle_ps = math.lcm(*(flow.period_ps for flow in ground.flows))
     passing = (
         cycle_ps // flow.period_ps * max(len(tree.legs) for tree in flow.trees)
@@ -62,8 +62,8 @@ def is_followed(ground: Ground) -> bool:
 
 
 def loose(ground: Ground, placed: dict[int, list[Placement]], occupancy: Occupancy) -> list[int]:
-    """Flows that waited behind others which are no longer there, so that they would leave sooner;
-    they are taken out of `placed` and `occupancy`.
+    """Remove from `placed` and `occupancy` the flows that would leave sooner because flows before
+    them were removed; return their numbers.
     """
     found = []
     for number, placements in list(placed.items()):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is refused beside planned streams, in their queues or before them: best effort, PTP, and
-streams of talkers that keep no time.
+"""Refuses unplanned traffic that shares a queue with planned streams or precedes them: best effort,
+PTP, and streams of talkers without a clock.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from keepon.planner.network.trees import Leg, Tree
 
 
 def refuse(ground: Ground) -> None:
-    """Refuse what streams cannot be planned beside.
+    """Refuse unplanned traffic that would delay planned streams.
 
     Raises:
-        ConfigError: best effort, PTP or a stream without a bound goes with a stream that has one,
-            or before it.
+        ConfigError: best effort, PTP or a stream without a bound shares a queue with a stream that
+            has a bound, or precedes it.
     """
     _refuse_loads(ground)
     _refuse_ptp_before(ground)
@@ -29,8 +29,8 @@ def refuse(ground: Ground) -> None:
 
 
 def _refuse_loads(ground: Ground) -> None:
-    """Best effort must not be in a queue whose gate opens for streams, nor before streams where
-    there is no gate.
+    """Refuse best effort in a queue whose gate opens for streams, and best effort that precedes
+    streams at a port without gates.
     """
     planned: dict[tuple[str, str], list[Flow]] = {}
     for flow in ground.flows:
@@ -55,7 +55,7 @@ def _refuse_loads(ground: Ground) -> None:
 def _before(
     ground: Ground, port: tuple[str, str], flow: Flow, index: int, load: Load
 ) -> ConfigError:
-    """The sentence for best effort in a stream's queue, or in one that goes first."""
+    """The refusal of best effort in a stream's queue or a higher one."""
     bridge, stream = ground.bridges[port[0]], flow.stream
     own, queue = bridge.class_of(load.priority), bridge.class_of(stream.priority)
     allowed = "be another than" if ground.is_gated(*port) else "be below"
@@ -76,7 +76,7 @@ def _before(
 
 
 def _more_classes(bridge: Bridge) -> str:
-    """What parts priorities of a bridge whose priorities are all of one class."""
+    """How to separate the priorities of a bridge that are all in one traffic class."""
     more = f'state more queues of bridge "{bridge.name}"'
     if bridge.traffic_classes == "802.1Q":
         return more
@@ -89,8 +89,8 @@ def _legs(flow: Flow) -> Iterator[tuple[Tree, Leg]]:
 
 
 def _refuse_ptp_before(ground: Ground) -> None:
-    """Messages of PTP that gather behind a closed gate must not go before streams' frames: ways
-    where they do are none.
+    """Remove the trees on which PTP messages that gathered behind a closed gate would precede the
+    stream; refuse a stream with no other tree.
     """
     if not ground.scenario.sync.by_ptp:
         return
@@ -116,8 +116,8 @@ def _refuse_ptp_before(ground: Ground) -> None:
 
 
 def _refuse_shared_class(ground: Ground, name: str, tc: int, key: str) -> None:
-    """Of a keepon device each class has one queue, in order: best effort that waits for a slot
-    stops it, and frames behind it come too late for theirs.
+    """Refuse best effort in the class of a stream: a keepon device has one FIFO queue per class, so
+    best effort that waits for a slot makes the frames behind it late.
     """
     station = ground.stations[name]
     if not station.is_slotted or station.station.release == "sleep":
@@ -133,8 +133,9 @@ def _refuse_shared_class(ground: Ground, name: str, tc: int, key: str) -> None:
 
 
 def _refuse_without_time(ground: Ground) -> None:
-    """Frames of a talker that keeps no time come whenever they do: other streams' windows of their
-    queue would be theirs. They take the first way, and streams with a bound none on which they are.
+    """Separate streams of talkers without a clock from streams with a bound: their frames arrive at
+    any time and would take the other streams' windows in their queue. They take their first tree,
+    and a stream with a bound takes no tree that shares a queue with them.
     """
     others: dict[tuple[str, str], list[Flow]] = {}
     timed = [flow for flow in ground.flows if flow.station.bounded]
@@ -169,7 +170,9 @@ def _without_time(ground: Ground, flow: Flow, leg: Leg, other: Flow) -> ConfigEr
 
 
 def _may_be_before(ground: Ground, leg: Leg, flow: Flow, other: Flow) -> bool:
-    """Whether a frame of the other one may be sent as the flow's is due, or the gap behind it."""
+    """Whether a frame of `other`, or the gap behind it, may be on the wire when the flow's frame is
+    due.
+    """
     queue = ground.queue(leg.here, flow.stream.priority)
     own = ground.queue(leg.here, other.stream.priority)
     if queue == own or ground.open_at_once(leg.here, leg.there, queue, own):

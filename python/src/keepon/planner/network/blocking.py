@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How long frames that no plan knows can keep a planned one from leaving a port without gates, or
-with a gate list by hand that lets them go, too.
+"""How long unplanned frames can block a planned frame at a port without gates, or at an explicit
+gate list that opens for both.
 
-The argument is in docs/planning.md ("Ports without gates"); the checker has the same bound from it,
-by code of its own.
+docs/planning.md ("Ports without gates") has the derivation; the checker computes the same bound by
+its own code.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ from keepon.planner.stations import PTP_FRAME_BYTES_MAX, StationPlan
 Port = tuple[str, str]
 
 LINK_MESSAGES = 3
-"""Of gPTP at every port: Pdelay_Req, Pdelay_Resp, Pdelay_Resp_Follow_Up."""
+"""gPTP messages at every port: Pdelay_Req, Pdelay_Resp, Pdelay_Resp_Follow_Up."""
 SYNC_MESSAGES = 2
-"""Of one domain away from its grandmaster: Sync, Follow_Up."""
+"""Messages of one domain at a port on the side away from the grandmaster: Sync, Follow_Up."""
 MESSAGES_APART = 2
-"""Two messages of one kind are never nearer than this part of their interval: assumed (802.1AS-2020
-has 30 %).
+"""Two messages of one kind are at least 1 / MESSAGES_APART of their interval apart: assumed
+(802.1AS-2020 lets the interval vary by 30 %).
 """
 
 
 @dataclass(frozen=True)
 class Foreign:
-    """What passes one port unplanned, in ps of its wire.
+    """Unplanned frames of one port, in ps of its wire.
 
     Attributes:
-        loads_ps: the longest frame of best effort by queue. Without gates that is below the one of
-            every stream here.
+        loads_ps: the longest best-effort frame of each queue; at a port without gates these queues
+            are below those of all streams.
         message_ps: the longest PTP message.
-        messages: how many of PTP may come together.
+        messages: the most PTP messages that arrive together.
     """
 
     loads_ps: dict[int, int]
@@ -55,12 +55,12 @@ class Foreign:
 
     @property
     def load_ps(self) -> int:
-        """The longest of all."""
+        """The longest best-effort frame of all queues."""
         return max(self.loads_ps.values(), default=0)
 
     def blocking_ps(self, is_above_ptp: bool) -> int:
-        """What a frame waits for at most: one in flight; if PTP goes first or is as urgent, its
-        messages besides.
+        """The longest wait of a frame: one frame in transmission, plus all PTP messages if PTP has
+        the same or a higher queue.
         """
         if is_above_ptp:
             return max(self.load_ps, self.message_ps if self.messages else 0)
@@ -68,7 +68,7 @@ class Foreign:
 
 
 class Blocking:
-    """Foreign frames of all ports of bridges."""
+    """Unplanned frames of all ports of bridges."""
 
     def __init__(
         self,
@@ -97,7 +97,7 @@ class Blocking:
         }  # fmt: skip
 
     def _ptp(self, here: str) -> int:
-        """The queue of PTP's messages at a bridge."""
+        """The queue of PTP messages at a bridge."""
         return self._bridges[here].class_of(self._scenario.sync.priority)
 
     def at(self, here: str, there: str, queue: int) -> int:
@@ -106,14 +106,16 @@ class Blocking:
         return 0 if foreign is None else foreign.blocking_ps(queue > self._ptp(here))
 
     def messages(self, here: str, there: str, queue: int) -> int:
-        """How many messages of PTP may come together to a queue of a port."""
+        """The most PTP messages that arrive together in this queue of a port."""
         foreign = self._foreign.get((here, there))
         return 0 if foreign is None or queue != self._ptp(here) else foreign.messages
 
     def behind_gates(self, here: str, there: str, queue: int, listed: GateList) -> int:
-        """Bound in ps for frames of this queue at a port with a gate list by hand. A frame ends
-        before its gate closes, so those are in flight whose gate is open with the stream's; of one
-        that ends as that opens, or just before, the gap is, or the rest of it.
+        """Bound in ps for frames of this queue at a port with an explicit gate list.
+
+        A frame ends before its gate closes, so only frames whose gate is open together with the
+        stream's can be in transmission. Of a frame that ends as the stream's gate opens, or just
+        before, what remains of the gap counts.
         """
         foreign, ptp = self._foreign.get((here, there)), self._ptp(here)
         if foreign is None:
@@ -132,7 +134,7 @@ class Blocking:
         return blocked_ps + (foreign.messages * foreign.message_ps if goes_first else 0)
 
     def check_rate(self, here: str, there: str, frames: list[tuple[int, int]]) -> None:
-        """Refuse PTP so frequent that planned frames of one port need not leave time for it between
+        """Refuse a PTP interval that may leave a port without time for all planned frames between
         two messages.
 
         Args:
@@ -148,8 +150,8 @@ class Blocking:
             or all(queue > self._ptp(here) for queue, _ in frames)
         ):
             return
-        # Of every window that is left to others which a frame may be kept; of two at the edges not
-        # even that.
+        # Each window leaves PTP the part in which its frame may be delayed; the two windows at the
+        # edges of the interval leave none.
         longest_ps = max(wire_ps for _, wire_ps in frames)
         unplanned_ps = foreign.blocking_ps(is_above_ptp=False) + 2 * longest_ps
         needed_ps = MESSAGES_APART * max(
@@ -171,7 +173,7 @@ class Blocking:
         )
 
     def _loads(self) -> dict[Port, dict[int, int]]:
-        """The longest frame of best effort by port and queue."""
+        """The longest best-effort frame by port and queue."""
         found: dict[Port, dict[int, int]] = {}
         for _, load, path in self._topology.best_effort:
             station = self._stations[self._topology.port_to(load.talker, path[1]).name]
@@ -186,8 +188,8 @@ class Blocking:
         return found
 
     def _message_bytes(self) -> int:
-        """The longest PTP frame; bridges that know nothing of PTP forward those of stations with
-        slots as they are.
+        """The longest PTP frame; bridges without PTP forward the frames of slotted stations
+        unchanged.
         """
         if self._scenario.sync.mode != "ptp":
             return PTP_FRAME_BYTES_MAX
@@ -200,9 +202,7 @@ class Blocking:
         return max([PTP_FRAME_BYTES_MAX, *slots])
 
     def _messages(self) -> Counter[Port]:
-        """How many messages of PTP there are by port, each kind of each domain and sender counted
-        once.
-        """
+        """The number of PTP messages by port, one of each kind, domain and sender."""
         sync, found = self._scenario.sync, Counter[Port]()
         if not sync.by_ptp:
             return found
@@ -222,8 +222,8 @@ class Blocking:
         return found
 
     def _count_reign(self, found: Counter[Port], master: str) -> None:
-        """Messages of one domain under one grandmaster; a port whose Sync comes by two ways has it
-        once.
+        """Count the messages of one domain under one grandmaster; Sync that reaches a port on two
+        routes counts once.
         """
         away: set[Port] = set()
         nodes = [name for name in self._topology.neighbours if name != master]

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What can be said before any search: inputs that no network could satisfy, and proofs that nothing
-fits.
+"""Checks before any search: inputs that no network can satisfy, and proofs that no plan exists.
 
-Proofs name the least streams they rest on. A stream is on a wire in any case only if every tree it
-may take has it.
+A proof names the fewest streams that it needs. It counts a stream on a wire only if every tree of
+the stream includes the wire.
 """
 
 from __future__ import annotations
@@ -26,8 +25,8 @@ PROVING = "proofs were looked for that nothing fits"
 
 @dataclass(frozen=True)
 class Proof:
-    """Why nothing fits: the constraint that cannot hold, in a sentence, the streams it takes, what
-    would be kept.
+    """Why no plan exists: the violated constraint, a message, the streams in the proof, and the
+    least deadline or jitter that the network can keep.
     """
 
     constraint: str
@@ -37,7 +36,7 @@ class Proof:
 
 
 class CapacityError(ConfigError):
-    """Streams that need more of a link than there is."""
+    """Streams that exceed the capacity of a link."""
 
     def __init__(self, message: str, streams: list[str]) -> None:
         super().__init__(message)
@@ -45,12 +44,12 @@ class CapacityError(ConfigError):
 
 
 def refuse(ground: Ground, limits: Limits | None = None) -> None:
-    """Refuse what a key asks for that cannot be.
+    """Refuse inputs that no network can satisfy.
 
     Raises:
         TimeUpError: the limits were reached.
         ConfigError: a deadline below the physical minimum, a jitter above the period, a link above
-            its capacity, or frames of no plan in a queue or above a priority that streams rely on.
+            its capacity, or unplanned frames in a stream's queue or above its priority.
     """
     limits = limits or Limits()
     for flow in ground.flows:
@@ -62,9 +61,7 @@ def refuse(ground: Ground, limits: Limits | None = None) -> None:
 
 
 def physical_minimum_ns(ground: Ground, flow: Flow) -> int:
-    """Least delay of a stream: frames as long as they are, processing and propagation on the
-    shortest tree.
-    """
+    """Least delay of a stream: transmission, processing and propagation on the shortest tree."""
     least_ps = math.inf
     for tree in flow.trees:
         at_ps: list[int] = []
@@ -105,7 +102,9 @@ def _refuse_stream(ground: Ground, flow: Flow) -> None:
 
 
 def _refuse_free_gates(ground: Ground) -> None:
-    """Gates follow their bridge's clock, which end-to-end PTP does not set."""
+    """Refuse gates with end-to-end PTP: gates follow their bridge's clock, which that PTP does not
+    set.
+    """
     if ground.scenario.sync.mode != "ptp":
         return
     passed = {
@@ -126,9 +125,7 @@ def _refuse_free_gates(ground: Ground) -> None:
 
 
 def _refuse_capacity(ground: Ground) -> None:
-    """A wire that every tree of its streams needs must carry them all: their share of its time is
-    at most all of it.
-    """
+    """Refuse a wire on every tree of its streams whose utilisation by them exceeds 1."""
     for (here, there), flows in forced_wires(ground).items():
         rate_bps = ground.topology.wires[here, there].rate_bps
         shares = [
@@ -155,7 +152,7 @@ def _own_ps(flow: Flow, here: str, rate_bps: int) -> int:
 
 
 def forced_wires(ground: Ground) -> dict[tuple[str, str], list[Flow]]:
-    """Flows by the wires that they need whichever tree they take."""
+    """Flows by the wires that are on all of their trees."""
     found: dict[tuple[str, str], list[Flow]] = {}
     for flow in ground.flows:
         common = set.intersection(
@@ -167,7 +164,7 @@ def forced_wires(ground: Ground) -> dict[tuple[str, str], list[Flow]]:
 
 
 def proof(ground: Ground, limits: Limits | None = None) -> Proof | None:
-    """A proof that nothing fits, if one is quick to find.
+    """A proof that no plan exists, if one is quick to find.
 
     Raises:
         TimeUpError: the limits were reached before that.
@@ -182,8 +179,8 @@ def proof(ground: Ground, limits: Limits | None = None) -> Proof | None:
 
 
 def _closed(ground: Ground, limits: Limits) -> Proof | None:
-    """A gate list given by hand that is never open long enough, or repeats otherwise than the
-    stream.
+    """An explicit gate list that never opens long enough for a stream, or whose cycle does not
+    divide its period.
     """
     for flow in ground.flows:
         limits.look(PROVING)
@@ -204,8 +201,8 @@ def _closed(ground: Ground, limits: Limits) -> Proof | None:
 
 
 def _wide(ground: Ground, limits: Limits) -> Proof | None:
-    """A frame that may need a wire, or a queue of its own, for longer than its period, whatever the
-    way: it would meet the next one. Ways on which it does are no longer among its trees.
+    """A frame that may occupy a wire, or a queue exclusively, for longer than its period on every
+    tree and so would overlap the next frame. Also remove such trees from flows that have others.
     """
     for flow in ground.flows:
         limits.look(PROVING)
@@ -226,8 +223,8 @@ def _wide(ground: Ground, limits: Limits) -> Proof | None:
 
 
 def _widest(ground: Ground, flow: Flow, tree: Tree) -> Claim | None:
-    """The claim that is longest beyond the period, if any is, whenever the flow is released. Behind
-    a gate list of hand that hangs on the release: only what is before it counts.
+    """The claim that exceeds the period most, if any does for every release. Claims behind an
+    explicit gate list depend on the release and do not count.
     """
     laid = ground.alone(flow, tree)
     if isinstance(laid, int):
@@ -244,7 +241,9 @@ def _widest(ground: Ground, flow: Flow, tree: Tree) -> Claim | None:
 
 
 def _deadline(ground: Ground, limits: Limits) -> Proof | None:
-    """A bound above what is asked for on every tree, even alone and without waiting."""
+    """A stream whose bound exceeds its deadline or jitter on every tree, even alone and without
+    holds.
+    """
     for flow in ground.flows:
         stream = flow.stream
         if stream.deadline_ns is None and stream.jitter_ns is None:
@@ -273,8 +272,8 @@ def _deadline(ground: Ground, limits: Limits) -> Proof | None:
 
 
 def _pairs(ground: Ground) -> Proof | None:
-    """Two streams without jitter whose frames do not fit between their turns on a wire
-    both need.
+    """Two streams without jitter that share a wire on all trees and whose frames overlap for every
+    choice of releases.
     """
     for (here, there), flows in forced_wires(ground).items():
         rate_bps = ground.topology.wires[here, there].rate_bps

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Placed flows as `keepon.plan/1`: stations, ports and streams with the terms that make their
-bounds up.
+"""Writes placed flows as `keepon.plan/1`: stations, ports, and streams with the terms of their
+bounds.
 """
 
 from __future__ import annotations
@@ -36,13 +36,14 @@ from keepon.planner.stations import StationPlan
 Queue = tuple[str, str, int]
 """Bridge, neighbour, queue."""
 _Stays = list[tuple[int, int, int]]
-"""Of frames in a queue: from when, until when, after how many ps again."""
+"""Frames in a queue: from when, until when, and period, in ps."""
 
 
 def overflow(ground: Ground, placements: Iterable[Placement]) -> tuple[Queue, int] | None:
-    """The first queue that frames would find full, and how many it has to hold; None: none would.
+    """The first queue that would overflow, and the frames that it would have to hold; None: no
+    queue would.
 
-    Where "frame" isolates them, and at a port without gates, one frame of all streams is there.
+    With isolation "frame", and at ports without gates, a queue holds at most one planned frame.
     """
     stays: dict[Queue, _Stays] = {}
     for placement in placements:
@@ -64,13 +65,13 @@ def overflow(ground: Ground, placements: Iterable[Placement]) -> tuple[Queue, in
 
 
 def _deepest(frames: _Stays) -> int:
-    """How many are there at once at most; one that leaves as another comes may still be there."""
+    """The most frames in the queue at once; a frame that leaves as another arrives still counts."""
     cycle_ps = math.lcm(*(period_ps for _, _, period_ps in frames))
     count, changes = 0, []
     for from_ps, until_ps, period_ps in frames:
         for start_ps in range(from_ps, from_ps + cycle_ps, period_ps):
             end_ps = start_ps + until_ps - from_ps
-            # Those of earlier turns of the circle that are still there as it begins.
+            # Frames of earlier cycles that are still in the queue as this cycle begins.
             count += end_ps // cycle_ps - start_ps // cycle_ps
             changes += [(start_ps % cycle_ps, -1), (end_ps % cycle_ps, 1)]
     deepest = count
@@ -81,23 +82,23 @@ def _deepest(frames: _Stays) -> int:
 
 
 Placed = dict[str, list[Placement]]
-"""Placements of every stream, by id; several if its frames have releases of their own."""
+"""Placements of every stream, by id; several where each of its frames has its own release."""
 
 
 class UnprovenError(InfeasibleError):
-    """A gate list would be longer than any bridge's, as releases lie, or repeats too late to be
-    checked, or a queue would overflow; nothing is proven of others.
+    """These releases need a gate list too long for a bridge or too long to check, or overflow a
+    queue; other releases may work.
     """
 
 
 def station_document(
     plan: StationPlan, placed: Placed, beside_ns: dict[str, int]
 ) -> PlannedStation:
-    """One port of a station: its slots, who owns them, and its streams.
+    """One port of a station: its slots, their owners, and its streams.
 
     Args:
-        plan: the port's parameters.
-        placed: the streams it talks, in order of release.
+        plan: parameters of the port.
+        placed: streams that leave by the port, in order of release.
         beside_ns: releases of the streams of the station's other ports, by id.
     """
     document: PlannedStation = {"driver": plan.planned_driver, "streams": {}}
@@ -174,17 +175,18 @@ def _class_document(entry: TrafficClass, frame_bytes_max: int | None) -> Planned
 
 
 def add_shared_polls(ground: Ground, planned: dict[str, PlannedStation]) -> None:
-    """What the polls of a station's ports take of its host together, in the rationale of each.
+    """Add to each port's rationale the CPU share of all polls of its station.
 
     Raises:
-        ConfigError: more than the cores it says it has.
+        ConfigError: the polls need more cores than the station has.
     """
     for index, station in enumerate(ground.scenario.station):
         ports = [planned[port.name] for port in ground.topology.ports_of(station.name)]
         slotted = [port for port in ports if "headroom" in port]
         if len(slotted) < 2:
             continue
-        # a poll lasts as long as its reads of the index, whatever its host's costs say
+        # a poll lasts at least as long as its reads of the index, whatever the host model's costs
+        # are
         read_ns = 2 * station.nic.index_read_ns
         share = sum(
             max(left["cpu_share"], read_ns / left["poll_interval_ns"])
@@ -213,10 +215,10 @@ def add_shared_polls(ground: Ground, planned: dict[str, PlannedStation]) -> None
 
 
 def stream_document(ground: Ground, placements: list[Placement]) -> PlannedStream:
-    """One stream: its way, release, windows, bounds and their terms.
+    """One stream: its route, releases, windows, and bounds with their terms.
 
-    A stream whose frames have releases of their own is as late and as far apart as the worst of
-    them, from the start of each period on.
+    Where each frame has its own release, the bounds are the worst of all frames, counted from the
+    start of each frame's period.
     """
     first = placements[0]
     stream, station = first.flow.stream, first.flow.station
@@ -236,7 +238,7 @@ def stream_document(ground: Ground, placements: list[Placement]) -> PlannedStrea
     early = station.planned_driver == "launchtime" and early_by_etf(
         ground.scenario, station.station
     )
-    drifting = ground.scenario.sync.mode == "none"  # by another clock frames come ever earlier
+    drifting = ground.scenario.sync.mode == "none"  # frames may arrive ever earlier
     if station.planned_driver != "standard" and not early and not drifting:
         bounds["delay_min_ns"] = (
             min(placement.least_delay_ps for placement in placements) // PS_PER_NS
@@ -268,7 +270,9 @@ def stream_document(ground: Ground, placements: list[Placement]) -> PlannedStrea
 
 
 def _windows(placements: list[Placement]) -> list[PlannedWindow]:
-    """When the frames in turn leave bridges; which frame is said where there are several."""
+    """Windows of a stream's frames at bridges; with several releases each window has its frame's
+    number.
+    """
     found: list[PlannedWindow] = []
     for number, placement in enumerate(placements):
         for hop in placement.hops:
@@ -286,7 +290,9 @@ def _windows(placements: list[Placement]) -> list[PlannedWindow]:
 
 
 def _padding_ps(ground: Ground, placed: Placement) -> int:
-    """By how much earlier a frame can come at most if its driver does not pad it to the slot."""
+    """By how many ps at most a frame can arrive earlier if its driver does not pad it to
+    the slot.
+    """
     stream = placed.flow.stream
     shorter_bytes = placed.flow.station.planned_frame_bytes(stream) - stream.frame_bytes
     return max(
@@ -299,7 +305,7 @@ def _padding_ps(ground: Ground, placed: Placement) -> int:
 
 
 def _terms(ground: Ground, placed: Placement) -> DelayTerms:
-    """What a delay is made of, in ps; the sum is the delay."""
+    """The terms of a delay in ps; their sum is the delay."""
     listener = max(placed.arrivals, key=lambda name: placed.arrivals[name][1])
     path = placed.tree.paths[listener]
     station = placed.flow.station
@@ -327,11 +333,11 @@ def _add_gates(port: PlannedPort, gate_list: gates.GateList) -> None:
 
 
 def port_documents(ground: Ground, placed: Placed, limits: Limits) -> dict[str, PlannedBridge]:
-    """All bridges with their ports' gate lists and queues.
+    """All bridges with the gate lists and queues of their ports.
 
     Raises:
-        InfeasibleError: a gate list would be longer than any bridge's, or never close; a queue
-            would overflow.
+        InfeasibleError: a gate list would be longer than any bridge supports or would never close,
+            or a queue would overflow.
         TimeUpError: the limits were reached.
     """
     windows: dict[tuple[str, str], list[gates.Window]] = {

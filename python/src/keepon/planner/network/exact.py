@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""All releases, routes and waits at once, as a CP-SAT model: finds a plan, or proves that there is
-none.
+"""All releases, routes and holds as one CP-SAT model: finds a plan, or proves that none exists.
 
-Two periodic claims fit exactly if, modulo the greatest common divisor of their periods, one follows
-the other: with the lap between them as an integer variable that is linear in releases and waits.
-What is proven holds for releases at the same instant of every period, the trees considered, and
-waits as long as deadline and period leave.
+Two periodic claims fit exactly if one follows the other modulo the greatest common divisor of their
+periods. An integer variable for the number of laps between them makes this condition linear in
+releases and holds. A proof covers one release per period, the trees considered, and holds as long
+as deadline and period allow.
 """
 
 from __future__ import annotations
@@ -34,10 +33,10 @@ _MAKING = "the model of CP-SAT was made"
 
 @dataclass(frozen=True)
 class _Spot:
-    """A claim on one tree: its spans at release 0 without waiting, and which waits move it.
+    """A claim on one tree: its spans for release 0 without holds, and the holds that move it.
 
-    `last_wait`: number of the wait at the hop itself, which moves a queue's departure but not the
-    arrival.
+    `last_wait`: number of the hold at the hop itself, which moves the departure from a queue but
+    not the arrival.
     """
 
     flow: int
@@ -49,19 +48,17 @@ class _Spot:
 
 @dataclass
 class Answer:
-    """Placements by number of the stream if a plan was found; `impossible` if it is proven that
-    there is none.
-    """
+    """Placements by stream number if a plan was found; `impossible` if no plan exists."""
 
     placed: dict[int, list[Placement]] | None
     impossible: bool
 
 
 class _Model:
-    """All flows on the trees they are given; with `waiting` they may be kept at bridges.
+    """The flows on their trees; `waiting` allows holds at bridges.
 
     Raises:
-        TimeUpError: the limits were reached before the model was made.
+        TimeUpError: the limits were reached before the model was complete.
     """
 
     def __init__(
@@ -168,8 +165,8 @@ class _Model:
                     )
 
     def _times(self, spot: _Spot) -> tuple[Any, Any, Any, Any]:
-        """Start and end of both spans as expressions: releases move all, the wait at the hop only
-        the departure.
+        """Start and end of both spans as expressions: the release moves both spans, the hold at the
+        hop only the departure.
         """
         if spot.flow < 0:
             claim = spot.claim
@@ -207,7 +204,7 @@ class _Model:
         )
 
     def _laps(self, one: _Spot, other: _Spot, common_ps: int) -> tuple[int, int]:
-        """Laps by which the second can be behind the first at all: the tighter, the faster the
+        """Least and greatest number of laps between two claims; tight limits speed up the
         search.
         """
         low_ps, high_ps = zip(
@@ -229,8 +226,8 @@ class _Model:
         return least, max(least, ahead_ps // common_ps)
 
     def separate(self, one: _Spot, other: _Spot) -> None:
-        """One of the two wholly before the other, modulo the divisor of their periods, if both
-        trees are taken.
+        """Require that one claim precedes the other entirely, modulo the divisor of their periods,
+        if both trees are chosen.
         """
         if one.claim.group != ALONE and one.claim.group == other.claim.group:
             return
@@ -256,14 +253,15 @@ class _Model:
 def solve(
     ground: Ground, flows: list[Flow], kept: dict[int, list[Placement]], limits: Limits
 ) -> Answer | None:
-    """Place `flows` beside what is kept, or prove that they cannot be.
+    """Place `flows` beside the kept streams, or prove that no such placement exists.
 
-    Without waiting on the shortest trees first, found soonest if it exists; then on all trees; then
-    with waits.
+    Try the shortest trees without holds first, where a plan is found soonest; then all trees; then
+    holds.
 
     Returns:
-        None if the model would be too large or a gate list is given by hand, whose openings this
-        model does not know; an answer with neither if the limits were reached.
+        None if the model would be too large or the scenario has an explicit gate list, which the
+        model cannot express; an answer with neither placements nor proof if the limits were
+        reached.
     """
     if not pairs.fits(ground, flows, kept):
         return None
@@ -290,7 +288,7 @@ def solve(
                     part.look(_MAKING)
                 model.separate(one, other)
         except TimeUpError:
-            break  # the models to come are larger
+            break  # the later models are larger
         what = (
             f"CP-SAT: {len(flows)} streams, {len(apart)} pairs{', with waits' if waiting else ''}"
         )
@@ -298,8 +296,8 @@ def solve(
         if solved.found:
             return Answer(_placed(ground, flows, model, solved), False)
         complete = (not only_shortest or not many) and (waiting or not model.can_wait)
-        # Slots that start between two whole ns are not all reached by steps of whole ns: no proof
-        # then.
+        # Whole-ns releases do not reach all slots that start between two whole ns, so the model
+        # proves nothing then.
         every_release = all(flow.station.grid_ps % PS_PER_NS == 0 for flow in flows)
         answer = Answer(None, solved.impossible and complete and every_release)
         if answer.impossible:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Why nothing fits, and what would help: a conflicting set without a stream too many, and a change
-that was tried.
+"""Explains why no plan exists: a minimal conflicting set of streams, and a change that was
+verified.
 
-A set is found by leaving out one stream after the other as long as the rest is still proven
-infeasible. A change is printed only after the scenario with it has been planned and the plan has
-passed the independent checker.
+The set results from leaving out one stream after another as long as the rest is still proven
+infeasible. A change is reported only after the changed scenario was planned and its plan passed the
+independent checker.
 """
 
 from __future__ import annotations
@@ -43,13 +43,14 @@ NAMED_MAX = 5
 
 def why(outcome: Outcome, limits: Limits, kept: dict[int, list[Placement]]) -> Why:
     """The `why` of a plan that is not feasible: constraint, message, streams, nearest_change, and
-    `best` if unknown.
+    `best` if the status is unknown.
     """
     ground, proof = outcome.ground, outcome.proof
     assert proof is not None
     streams = proof.streams
     message = proof.message
-    # Places for all, but gate lists that are too long: nothing is missing, nor proven.
+    # All streams have places, but the gate lists are too long: no stream is missing, and nothing is
+    # proven.
     missing = [] if message else streams
     best: BestFound | None = None
     if outcome.status == "infeasible" and outcome.method == "cp-sat":
@@ -125,12 +126,12 @@ def _some(names: list[str]) -> str:
 
 
 def why_no_time(scenario: Scenario, at: str, placed: bool) -> Why:
-    """The `why` where the time was over before the first stream was tried, or when all had been
-    placed.
+    """The `why` of a plan whose time ended before the first stream was tried, or after all streams
+    had places.
 
     Args:
-        scenario: what was to be planned.
-        at: what was being done, as a clause.
+        scenario: the scenario to plan.
+        at: the step in progress, as a clause.
         placed: whether all streams had a place.
     """
     names = [stream.id for stream in scenario.stream]
@@ -154,7 +155,7 @@ def why_no_time(scenario: Scenario, at: str, placed: bool) -> Why:
 
 
 def why_no_slots(scenario: Scenario, error: InfeasibleError, limits: Limits) -> Why:
-    """The `why` of a scenario that has a station for which no slots do."""
+    """The `why` of a scenario with a station for which no slot length and partition fit."""
     proof = bounds.Proof(error.constraint, str(error), error.streams)
     told = _nearest_change(scenario, error.streams, limits, proof, error.nearest_change)
     return {
@@ -164,7 +165,7 @@ def why_no_slots(scenario: Scenario, error: InfeasibleError, limits: Limits) -> 
 
 
 def _without(ground: Ground, names: set[str]) -> Ground:
-    """The ground with some streams only; slots and everything else as they are."""
+    """The network with only some of the streams; slots and everything else stay the same."""
     copy = object.__new__(Ground)
     copy.__dict__.update(ground.__dict__)
     copy.flows = [flow for flow in ground.flows if flow.stream.id in names]
@@ -172,9 +173,7 @@ def _without(ground: Ground, names: set[str]) -> Ground:
 
 
 def _conflict(ground: Ground, limits: Limits, kept: dict[int, list[Placement]]) -> list[str]:
-    """Streams that do not fit together, none of which can be left out for that; kept ones are not
-    counted.
-    """
+    """A minimal set of streams that do not fit together; kept streams are not part of it."""
     from keepon.planner.network import exact
 
     names = [flow.stream.id for flow in ground.flows if flow.number not in kept]
@@ -223,8 +222,8 @@ def _nearest_change(
     proof: bounds.Proof,
     otherwise: str = _NONE_HELPS,
 ) -> str:
-    """The first change, smallest first, with which a plan exists that passes the checker; or that
-    none was found.
+    """The first change, smallest first, that gives a plan accepted by the checker; or a sentence
+    that none was found.
     """
     until = limits.within(_CHANGES_S)
     tried = 0
@@ -262,7 +261,7 @@ def _with_stream(scenario: Scenario, name: str, **update: Any) -> Scenario:
 
 
 def _is_reached(scenario: Scenario, name: str) -> bool:
-    """Whether the port that a stream would leave by leads to all its listeners."""
+    """Whether the port that a stream would leave by reaches all its listeners."""
     (stream,) = (stream for stream in scenario.stream if stream.id == name)
     topology = Topology(scenario)
     return topology.reaches(topology.port_of(stream), stream.listeners)
@@ -271,7 +270,7 @@ def _is_reached(scenario: Scenario, name: str) -> bool:
 def _changes(
     scenario: Scenario, streams: list[str], proof: bounds.Proof
 ) -> Iterator[tuple[str, Scenario]]:
-    """Changes to one key, those that cost the user least first."""
+    """Changes of one key each, the cheapest for the user first."""
     involved = [stream for stream in scenario.stream if stream.id in set(streams)]
     for stream in involved:
         if stream.offset_ns != "auto":
@@ -318,7 +317,7 @@ def _changes(
 def _looser(
     scenario: Scenario, involved: list[Stream], proof: bounds.Proof
 ) -> Iterator[tuple[str, Scenario]]:
-    """Deadline and jitter as the network can keep them."""
+    """Raise deadline and jitter to what the network can meet."""
     for stream in involved:
         for key, constraint in (("deadline_ns", "deadline"), ("jitter_ns", "jitter")):
             limit_ns = getattr(stream, key)
@@ -337,7 +336,7 @@ def _looser(
 
 
 def _opened(scenario: Scenario, talkers: set[str]) -> Iterator[tuple[str, Scenario]]:
-    """What was fixed by hand, left to the planner."""
+    """Leave to the planner what the scenario fixes."""
     for index, station in enumerate(scenario.station):
         for key in (
             ("slot_bytes", "partition_slots", "ring_slots") if station.name in talkers else ()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is placed: flows, and where and when a placed one is. Times are network time in
-ps, exact.
+"""Flows, and the placement of each: route, release and windows. Times are network time in ps,
+exact.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from keepon.planner.stations import StationPlan
 
 @dataclass(frozen=True)
 class Flow:
-    """One stream, or every `turns`-th frame of it from number `turn` on, with the trees it may
-    take.
+    """One stream, or every `turns`-th frame of it starting with frame `turn`, and its possible
+    trees.
     """
 
     number: int
@@ -30,26 +30,28 @@ class Flow:
 
     @property
     def period_ps(self) -> int:
-        """Time after which the same release comes again."""
+        """The period of a release."""
         return self.stream.period_ns * PS_PER_NS * self.turns
 
 
 @dataclass(frozen=True)
 class Step:
-    """What one leg of a tree takes of a flow, whenever it is released; times in ps.
+    """Constants of a flow on one leg of a tree, independent of the release; times in ps.
 
     Attributes:
-        wire, queue: what it claims; `queue_number` of a bridge's port.
-        after_ps: at least and at most, from the reference plane of the leg before until it may
-            leave.
-        least_ps, length_ps: on the wire with preamble and gap; at its longest, in whole ns.
-        gated: whether the planner makes the gate list here; `margin_ps` for its clock.
-        blocked_ps: what frames of no plan may keep it.
-        preamble_ps, delay_ps: to the reference plane, and on to the other end of the cable.
-        limit_ps: how long it may be kept here for windows to become consecutive.
-        exact: whether its transmission is as long as its claim, and begins when a gate by hand that
-            no other clock moves, and no frame of no plan, lets it.
-        guard_ps: to be left behind a window that is longer than its frame, for the gate to close.
+        wire, queue: resources that the flow claims; `queue_number` is the queue at a bridge's port.
+        after_ps: least and greatest time from the reference plane of the previous leg until the
+            frame may leave.
+        least_ps, length_ps: least wire time with preamble and gap; greatest wire time, in whole ns.
+        gated: whether the planner makes the gate list of this port; `margin_ps` is for its clock
+            error.
+        blocked_ps: longest time that unplanned frames can block the frame.
+        preamble_ps, delay_ps: from the start of the preamble to the reference plane; from there to
+            the other end of the cable.
+        limit_ps: longest hold at this bridge that makes windows consecutive.
+        exact: whether the transmission is exactly as long as the claim and begins exactly when an
+            explicit gate opens: the gate's clock has no error and no unplanned frame can block.
+        guard_ps: time after a window that is longer than its frame, in which the gate closes.
     """
 
     wire: tuple[str, str, str]
@@ -70,10 +72,10 @@ class Step:
 
 @dataclass(frozen=True)
 class Hop:
-    """A frame leaves a bridge: its transmission starts (preamble) within [early_ps, late_ps].
+    """One bridge on a frame's route: the transmission (preamble) starts within [early_ps, late_ps].
 
-    `waits_ps`: what it is kept on purpose; `blocked_ps`: what a frame in flight may keep it where
-    no gate protects it.
+    `waits_ps`: deliberate hold; `blocked_ps`: longest wait for a frame in transmission where no
+    gate protects the flow.
     """
 
     bridge: str
@@ -88,7 +90,9 @@ class Hop:
 
 @dataclass
 class Placement:
-    """A flow with its release (reference plane) and what follows from it."""
+    """A flow with its release (at the reference plane) and the resulting hops, arrivals
+    and claims.
+    """
 
     flow: Flow
     tree: Tree
@@ -100,28 +104,28 @@ class Placement:
 
     @property
     def delay_ps(self) -> int:
-        """From release to the last listener at the latest."""
+        """Greatest delay from the release to any listener."""
         return max(late_ps for _, late_ps in self.arrivals.values()) - self.release_ps
 
     @property
     def least_delay_ps(self) -> int:
-        """From release to the first listener at the earliest."""
+        """Least delay from the release to any listener."""
         return min(early_ps for early_ps, _ in self.arrivals.values()) - self.release_ps
 
     @property
     def spread_ps(self) -> int:
-        """How far apart two frames' delays can be at one listener."""
+        """Greatest difference of two frames' delays at one listener."""
         return spread_ps([self])
 
     @property
     def waits_ns(self) -> tuple[int, ...]:
-        """What the flow is kept at each hop on purpose."""
+        """Deliberate hold of the flow at each hop."""
         return tuple(hop.waits_ps // PS_PER_NS for hop in self.hops)
 
 
 def spread_ps(placements: list[Placement]) -> int:
-    """How far apart two frames of a stream can be at one listener, each from the start of its own
-    period on; `placements`: of its frames in turn.
+    """Greatest difference of two frames' delays at one listener, each from the start of the frame's
+    period; `placements`: of the stream's frames in turn.
     """
     period_ps = placements[0].flow.stream.period_ns * PS_PER_NS
     worst_ps = 0
@@ -134,7 +138,7 @@ def spread_ps(placements: list[Placement]) -> int:
 
 
 def moved(placement: Placement, flow: Flow, by_ps: int) -> Placement:
-    """The placement of an equal flow released later by this."""
+    """The placement of `flow`, equal to the placed one but released `by_ps` later."""
     return Placement(
         flow, placement.tree, placement.release_ps + by_ps, placement.first.moved(by_ps),
         [

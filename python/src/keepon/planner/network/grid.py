@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Instants that a station can release frames at, and the slots they are in."""
+"""Instants at which a station can release frames, and the slots that contain them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from keepon.planner.stations import StationPlan
 
 
 def on_grid(station: StationPlan, stream: Stream, at_ps: int) -> int:
-    """First txtime in whole ns, not before at_ps, of an instant that the driver can hit.
+    """First whole-ns txtime, at or after `at_ps`, of an instant that the driver can meet.
 
-    At rates whose slots never start on a whole ns (a byte of 0.8 ns: 10 Gb/s), it is the one that
-    is rounded to the slot meant: the last before the instant, or the first after it where the class
-    rounds down.
+    At rates whose slots never start on a whole ns (a byte of 0.8 ns: 10 Gb/s) it is the txtime that
+    rounds to the intended slot: the last whole ns before its start, or the first after its start
+    where the class rounds down.
     """
     grid_ps, phase_ps = station.grid_ps, station.phase_ps
     release_ps = ceil_ns(at_ps) * PS_PER_NS
@@ -29,8 +29,8 @@ def on_grid(station: StationPlan, stream: Stream, at_ps: int) -> int:
 
 
 def slot_of(station: StationPlan, release_ps: int) -> int:
-    """Number of the slot a release is in, from the origin of time; the nearest, as whole ns may be
-    off its start.
+    """Number of the slot of a release, from the origin of time; the nearest slot, because a
+    whole-ns release may miss its start.
     """
     return (release_ps - station.phase_ps + station.slot_ps // 2) // station.slot_ps
 
@@ -39,8 +39,8 @@ def partition_slots(
     station: StationPlan, stream: Stream, period_ps: int, release_ps: int
 ) -> list[int]:
     """Partition indices of all slots of all instances of a flow of a phase-locked station."""
-    # slot + n x step modulo the partition, for all n: what is congruent to slot modulo their
-    # greatest common divisor.
+    # slot + n x step modulo the partition, for all n, are the indices congruent to slot modulo
+    # gcd(step, partition).
     slots = station.partition_slots
     apart = math.gcd(period_ps // station.slot_ps, slots)
     starts = range(slot_of(station, release_ps) % apart, slots, apart)

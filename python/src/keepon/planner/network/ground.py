@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The ground a flow is laid on: wires, gates and slots of a scenario, and where a flow is if it
-leaves at an instant.
+"""The network that the planner places flows in (wires, gates, slots of a scenario), and the
+placement of a flow for a given release.
 
 Reference plane: from one bridge to the next a frame needs frame_bytes x byte time + processing +
-propagation + the 8-byte preamble of its next transmission (store and forward). Bridges with gates
-open a window when the frame is there at its latest, so a frame leaves every gated port at a fixed
-instant whatever its release error.
+propagation + the 8-byte preamble of its next transmission (store and forward). A gated bridge opens
+a window at the latest arrival of its frame, so the frame leaves every gated port at a fixed instant
+whatever its release error.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ from keepon.planner.stations import StationPlan
 
 _REST_GROUP = 1 << 16
 EIGHTH = 8
-"""Part of a frame's wire time that it may be kept at a bridge for windows of one queue to become
+"""A bridge may hold a frame for 1 / EIGHTH of its wire time so that windows of one queue become
 consecutive.
 """
 
 
 class Ground:
-    """Everything that does not change while flows are placed."""
+    """What stays constant while the planner places flows."""
 
     def __init__(
         self,
@@ -67,14 +67,14 @@ class Ground:
         """Prepare a scenario.
 
         Args:
-            scenario: a checked one.
-            limits: of the time it may take.
-            fixed: what single ports of a station have of their own, by name.
-            chosen: what ports have, by name, if that is known.
-            sizes: slot lengths that single ports try instead of all, by name.
+            scenario: a checked scenario.
+            limits: time limit of the preparation.
+            fixed: options of single ports that differ from their station's, by port name.
+            chosen: parameters of the ports, by name, if they are known.
+            sizes: slot lengths to try at single ports, by name; other ports try all.
 
         Raises:
-            TimeUpError: the limits were reached before all was prepared.
+            TimeUpError: the limits were reached before the preparation ended.
         """
         limits = limits or Limits()
         self.scenario = scenario
@@ -119,8 +119,8 @@ class Ground:
         self, limits: Limits, fixed: Mapping[str, KeeponOptions],
         sizes: Mapping[str, tuple[int, ...]],
     ) -> dict[str, StationPlan]:  # fmt: skip
-        """What ports have. The grandmaster first: how coarse its stamps are decides what is left to
-        who follows it.
+        """Parameters of all ports. The grandmaster comes first: the granularity of its stamps
+        limits that of the stations that follow it.
         """
         scenario, chosen = self.scenario, dict[str, StationPlan]()
         order = sorted(
@@ -141,39 +141,39 @@ class Ground:
         return chosen
 
     def with_room(self, limits: Limits) -> Ground | None:
-        """The same with room for best effort's frames of MTU 1500; None: no port has any."""
+        """The scenario with room for best-effort frames of MTU 1500; None: no port has room."""
         wide = {name: stations.with_room(station) for name, station in self.stations.items()}
         if all(wide[name] is station for name, station in self.stations.items()):
             return None
         return Ground(self.scenario, limits, chosen=wide)
 
     def station_of(self, stream: Stream) -> StationPlan:
-        """What is fixed about the port a stream leaves its talker by."""
+        """Parameters of the port by which a stream leaves its talker."""
         return self.stations[self.topology.port_of(stream).name]
 
-    # -- what is refused
+    # -- refusals
     # ----------------------------------------------------------------------------------------------
 
     def wrong(self, stream: Stream, key: str, shown: str, expectation: str) -> ConfigError:
-        """The sentence for a key of a stream."""
+        """The error message for a key of a stream."""
         index = self.scenario.stream.index(stream)
         return ConfigError(
             f'key `stream[{index}].{key}` (stream "{stream.id}") = {shown}: {expectation}'
         )
 
-    # -- what is known of places
-    # --------------------------------------------------------------------------------------
+    # -- ports and their gates
+    # ----------------------------------------------------------------------------------------------
 
     def listed_ports(self) -> dict[tuple[str, str], GateList]:
-        """Ports that were given a gate list by hand."""
+        """Ports with an explicit gate list."""
         return dict(self._explicit)
 
     def queue(self, bridge: str, priority: int) -> int:
-        """The queue that frames of a priority have at the ports of a bridge."""
+        """The queue of a priority at the ports of a bridge."""
         return self.bridges[bridge].class_of(priority)
 
     def explicit(self, here: str, there: str) -> GateList | None:
-        """The gate list a port was given by hand."""
+        """The explicit gate list of a port; None: it has none."""
         return self._explicit.get((here, there))
 
     def is_gated(self, here: str, there: str) -> bool:
@@ -186,7 +186,7 @@ class Ground:
 
     @cached_property
     def _timed_ports(self) -> set[tuple[str, str]]:
-        """Where streams that have a bound may pass."""
+        """Ports on a route of a stream with a bound."""
         return {
             (leg.here, leg.there)
             for flow in self.flows
@@ -196,15 +196,15 @@ class Ground:
         }
 
     def open_at_once(self, here: str, there: str, queue: int, other: int) -> bool:
-        """Whether frames of the other queue may go at a port while those of a stream's may."""
+        """Whether a port may send frames of `other` while it may send frames of `queue`."""
         listed = self.explicit(here, there)
         if listed is not None:
             return listed.together(queue, other)
         return not self.is_gated(here, there)
 
     def margin_ps(self, bridge: str) -> int:
-        """Gates follow the bridge's clock, which is off either way: as stated, and by asymmetric
-        links.
+        """Greatest error of the clock that opens a bridge's gates, either way: the stated error and
+        that of asymmetric links.
         """
         if (
             bridge not in self.bridges
@@ -215,8 +215,8 @@ class Ground:
         return (BRIDGE_CLOCK_ERROR_NS + self.scenario.asymmetry_error_ns(bridge)) * PS_PER_NS
 
     def blocked_ps(self, here: str, there: str, queue: int) -> int:
-        """How long frames that no plan knows can keep one of this queue from leaving a port without
-        gates, or with a gate list by hand.
+        """The longest time that unplanned frames can block a frame of this queue at a port without
+        gates or with an explicit gate list.
         """
         listed = self.explicit(here, there)
         if listed is not None:
@@ -224,11 +224,13 @@ class Ground:
         return self._blocking.at(here, there, queue)
 
     def messages_beside(self, here: str, there: str, queue: int) -> int:
-        """How many messages of PTP may be in a queue of a port with frames of streams."""
+        """How many PTP messages may share a queue of a port with stream frames."""
         return self._blocking.messages(here, there, queue)
 
     def _check_blocking(self) -> None:
-        """PTP leaves planned frames time at every port without gates, and they leave PTP time."""
+        """Refuse a port without gates where PTP and planned frames leave each other too little
+        time.
+        """
         passing: dict[tuple[str, str], list[tuple[int, int]]] = {}
         for flow in self.flows:
             frame_bytes = flow.station.planned_frame_bytes(flow.stream)
@@ -244,7 +246,7 @@ class Ground:
             self._blocking.check_rate(here, there, frames)
 
     def _listed_slots(self, station: StationPlan) -> dict[int, set[int]]:
-        """Slots that classes were given by hand, by class."""
+        """Slots that the scenario lists for classes, by class."""
         if not station.is_slotted or station.mode == "paper":
             return {}
         listed = {
@@ -265,12 +267,12 @@ class Ground:
         return listed
 
     def listed(self, flow: Flow) -> bool:
-        """Whether classes of the talker were given slots or windows by hand."""
+        """Whether the scenario lists slots for classes of the talker, or its taprio has windows."""
         return bool(self._owned[flow.station.name]) or flow.number in self._windows
 
     def barred_ps(self, flow: Flow, release_ps: int) -> int:
-        """By how much later a release must be at least for the slots and windows that classes of
-        the talker were given by hand; 0: they allow it.
+        """By how much a release must move later to meet the talker's listed slots and taprio
+        windows; 0: it meets them.
         """
         if flow.number in self._windows and (
             later_ps := self._windows[flow.number].later_ps(release_ps, flow.period_ps)
@@ -286,7 +288,7 @@ class Ground:
         )
         return 0 if allowed else flow.station.slot_ps
 
-    # -- laying a flow
+    # -- placing a flow
     # ----------------------------------------------------------------------------------------------
 
     def lay(
@@ -298,17 +300,17 @@ class Ground:
         wait_ps: int | None = None,
         waits_ns: tuple[int, ...] = (),
     ) -> Placement | int:
-        """Where a flow is if released at an instant, or by how much later that must be at least
-        (NEVER: none will do).
+        """The placement of a flow for one release, or by how many ps the release must move later at
+        least (NEVER: no release fits).
 
         Args:
-            flow: what to lay.
-            tree: its way.
+            flow: the flow to place.
+            tree: its route.
             release_ps: instant on the station's grid.
-            occupancy: what it must not meet; None: nothing.
-            wait_ps: how long it may be kept at bridges altogether; None: at each, an eighth of its
-                wire time.
-            waits_ns: how long it is kept at each hop; given, it is not chosen.
+            occupancy: claims that the flow must not overlap; None: none.
+            wait_ps: the most that bridges may hold the flow in total; None: an eighth of its wire
+                time at each bridge.
+            waits_ns: the hold at each hop, if it is known already.
         """
         if occupancy is None or waits_ns:
             return self._lay(flow, tree, release_ps, occupancy, wait_ps, waits_ns)
@@ -317,16 +319,17 @@ class Ground:
         return self._lay(flow, tree, release_ps, occupancy, wait_ps)
 
     def alone(self, flow: Flow, tree: Tree) -> Placement | int:
-        """Where a flow is at its first release without any other."""
+        """The placement of a flow at its first release with no other flow."""
         key = (flow.number, flow.turns, tree.number)
         if key not in self._alone:
             self._alone[key] = self._lay(flow, tree, on_grid(flow.station, flow.stream, 0))
         return self._alone[key]
 
     def steady(self, flow: Flow, tree: Tree) -> Placement | None:
-        """Where a flow is without any other; None if that does not simply move with its release.
+        """The placement of a flow with no other flow; None if it does not simply move with the
+        release.
 
-        It does not where gate lists are given by hand, or where slots start between two whole ns.
+        It does not behind explicit gate lists, or where slots start between two whole ns.
         """
         fixed = any((leg.here, leg.there) in self._explicit for leg in tree.legs)
         if fixed or (flow.station.is_slotted and flow.station.slot_ps % PS_PER_NS):
@@ -336,7 +339,7 @@ class Ground:
         return laid
 
     def patience_ps(self, flow: Flow, tree: Tree, claim: Claim, wait_ps: int | None) -> int:
-        """How long a flow may be kept at a bridge for the wire it claims; 0: not at all."""
+        """How long a bridge may hold a flow until the wire of a claim is free; 0: no hold."""
         if claim.resource[0] != "wire":
             return 0
         step = next(step for step in self.steps(flow, tree) if step.wire == claim.resource)
@@ -353,7 +356,7 @@ class Ground:
         wait_ps: int | None = None,
         waits_ns: tuple[int, ...] = (),
     ) -> Placement | int:
-        """The same hop by hop."""
+        """As `lay`, without the talker's listed slots and windows."""
         placement = Placement(flow, tree, release_ps, self._first_window(flow, release_ps))
         self._claim_talker(placement)
         for claim in placement.claims:
@@ -361,7 +364,7 @@ class Ground:
                 return shift_ps
         passing: list[
             tuple[int, int]
-        ] = []  # earliest and latest at the reference plane of each leg's sender
+        ] = []  # earliest and latest instant at the reference plane of each leg's sender
         for leg, step in zip(tree.legs, self.steps(flow, tree), strict=True):
             if leg.parent < 0:
                 early_ps = release_ps + flow.station.error_low_ps
@@ -388,7 +391,7 @@ class Ground:
         return placement
 
     def steps(self, flow: Flow, tree: Tree) -> list[Step]:
-        """What the legs of a flow's tree take."""
+        """Constants of a flow on each leg of its tree."""
         key = (flow.number, tree.number)
         if key not in self._steps:
             self._steps[key] = [self._step(flow, tree, leg) for leg in tree.legs]
@@ -408,8 +411,8 @@ class Ground:
             way_ps = self.topology.wires[before.here, before.there].propagation_ns * PS_PER_NS
             stay_ps = self._stay_ps(flow, before)
             after_ps = (way_ps + stay_ps[0], way_ps + stay_ps[1])
-        # With isolation "order" the next frame may wait in the queue already. If the one before can
-        # be shorter than its window and the gate stayed open, it would leave before its own.
+        # With isolation "order" the next frame may be in the queue already. If a frame is shorter
+        # than its window while the gate stays open, the next one leaves before its own window.
         ordered = self.scenario.planner.isolation != "frame" and gated
         return Step(
             wire=("wire", leg.here, leg.there),
@@ -434,8 +437,8 @@ class Ground:
         )
 
     def excess_ps(self, placement: Placement) -> int:
-        """By how much a flow misses its deadline or jitter; NEVER if no other release
-        changes that.
+        """By how much a flow exceeds its deadline or jitter; NEVER if no other release changes the
+        excess.
         """
         stream = placement.flow.stream
         if not placement.flow.station.bounded:
@@ -453,19 +456,20 @@ class Ground:
         )
         if not movable:
             return NEVER
-        # Its first frames wait for a gate as its last do once they do not reach it before it shuts.
+        # If the earliest frames miss the gate's opening, they wait for the next opening with the
+        # latest frames, and the spread shrinks.
         return max(late_ps, min(wide_ps, self._until_shut_ps(placement)))
 
     def held_by_hand_ps(self, placement: Placement) -> int:
-        """How long a flow waits at the first gate list by hand where it does: released so much
-        later it comes as the gate opens.
+        """How long a flow waits at the first explicit gate list that delays it; released that much
+        later, the frame arrives as the gate opens.
         """
         held = (hop for hop in placement.hops if (hop.bridge, hop.peer) in self._explicit)
         return next((hop.held_ps for hop in held if hop.held_ps > 0), 0)
 
     def _until_shut_ps(self, placement: Placement) -> int:
-        """By how much later the flow must be so that its earliest frames miss a gate by hand that
-        they reach.
+        """By how much later the flow must be released so that its earliest frames miss an explicit
+        gate opening that they reach now.
         """
         found = [placement.flow.period_ps]
         for hop in placement.hops:
@@ -480,15 +484,15 @@ class Ground:
         return min(found)
 
     def frame_ps(self, flow: Flow, here: str, there: str, extra_bytes: int = 0) -> tuple[int, int]:
-        """How long a wire has a frame behind the reference plane, and bytes around it: at least and
-        at most.
+        """Least and greatest wire time of a frame behind the reference plane, plus
+        `extra_bytes`.
         """
         byte_ps = byte_time_ps(self.topology.wires[here, there].rate_bps)
         frame_bytes = flow.station.planned_frame_bytes(flow.stream)
         return self.lengths.span_ps(flow.station, here, frame_bytes + extra_bytes, byte_ps)
 
     def _stay_ps(self, flow: Flow, leg: Leg) -> tuple[int, int]:
-        """Store and forward: the frame behind the reference plane, then processing."""
+        """Store and forward: the time of the frame behind the reference plane plus processing."""
         processing_ps = self.bridges[leg.there].processing_ns * PS_PER_NS
         least_ps, most_ps = self.frame_ps(flow, leg.here, leg.there)
         return least_ps + processing_ps, most_ps + processing_ps
@@ -503,13 +507,13 @@ class Ground:
         leg = flow.trees[0].legs[0]
         _, wire_ps = self.frame_ps(flow, leg.here, leg.there, OVERHEAD_BYTES)
         if station.is_slotted:
-            # Slots follow each other whatever the crystal; what one is longer others are shorter.
+            # Consecutive slots have no gap whatever the crystal: a longer slot shortens the others.
             wire_ps = station.taken_ps(flow.stream)
         length_ps = wire_ps + high_ps - low_ps
         return Window(flow.stream.id, flow.stream.tc, start_ps, length_ps, flow.period_ps)
 
     def _claim_talker(self, placement: Placement) -> None:
-        """The wire of the talker, and its class's slots."""
+        """Add the claims on the talker's wire and on the slots of its class."""
         flow, station = placement.flow, placement.flow.station
         leg = placement.tree.legs[0]
         placement.claims.append(_claim(("wire", leg.here, leg.there), placement.first))
@@ -535,8 +539,8 @@ class Ground:
         limit_ps: int,
         given_ns: int | None,
     ) -> tuple[Hop, list[Claim]] | int:
-        """When a frame ready within [early, late] leaves a port, or by how much its release must be
-        later.
+        """The hop and claims of a frame that is ready at a port within [early, late], or by how
+        many ps the release must move later.
         """
         _, here, there = step.wire
         early_ps, late_ps = ready_ps
@@ -548,7 +552,7 @@ class Ground:
             opens = self._opens(flow, step, listed, ready_ps)
             if (
                 opens is None
-            ):  # it ends within the error of the clock, and behind it the next begins
+            ):  # the opening ends within the clock error; the next opening begins after it
                 return max(1, 2 * self.margin_ps(here))
             early_ps, late_ps = opens[0], opens[1] + blocked_ps
             if occupancy is not None and step.exact:
@@ -571,7 +575,8 @@ class Ground:
         )
         apart_ps = 0 if step.least_ps == window.length_ps else step.guard_ps
         if not flow.station.bounded and step.gated and (here, there) in self._timed_ports:
-            # It may begin at the end of its window, and the gap behind it would be in the next.
+            # The frame may begin at the end of its window; the gap behind it must not reach the
+            # next window.
             apart_ps = guard_ns(self.topology.wires[here, there].rate_bps) * PS_PER_NS
         claim = _claim(step.wire, window, apart_ps)
         if step.exact and early_ps == late_ps:
@@ -598,7 +603,7 @@ class Ground:
         return hop, claims
 
     def is_shut(self, flow: Flow, tree: Tree) -> bool:
-        """Whether a gate list given by hand keeps a flow off a way, whenever it is released."""
+        """Whether an explicit gate list blocks a route of a flow for every release."""
         return any(
             self.explicit(leg.here, leg.there) is not None
             and self._is_shut(flow, leg.here, leg.there)
@@ -606,7 +611,9 @@ class Ground:
         )
 
     def _is_shut(self, flow: Flow, here: str, there: str) -> bool:
-        """It is never open for long enough, or repeats otherwise than the flow."""
+        """Whether no opening is long enough, or the list's cycle does not divide the
+        flow's period.
+        """
         listed = self.explicit(here, there)
         assert listed is not None
         if flow.period_ps % (listed.cycle_ns * PS_PER_NS):
@@ -619,8 +626,9 @@ class Ground:
     def _opens(
         self, flow: Flow, step: Step, listed: GateList, ready_ps: tuple[int, int]
     ) -> tuple[int, int] | None:
-        """When a gate list given by hand lets a frame start, by a clock that is off either way, if
-        it has room for what may be sent before it; None: not surely.
+        """First and last instant at which an explicit gate list lets a frame start, for a clock
+        that is off either way; None if the clock error makes the opening uncertain. The opening has
+        room for the frame and for unplanned frames before it.
         """
         _, here, there = step.wire
         least_ps, most_ps = self.frame_ps(flow, here, there, PREAMBLE_BYTES)
@@ -629,8 +637,7 @@ class Ground:
         ahead = listed.earliest_ps(queue, ready_ps[0] + off_ps, least_ps)
         behind = listed.earliest_ps(queue, ready_ps[1] - off_ps, most_ps)
         other = listed.earliest_ps(queue, ready_ps[1] + off_ps, most_ps)
-        # A clock that is ahead must not close the gate before the frame, so that it waits for the
-        # next opening.
+        # If a fast clock closed the gate first, the frame would wait for the next opening.
         if ahead is None or behind is None or other is None or other - off_ps > behind + off_ps:
             return None
         return ahead - off_ps, behind + off_ps
@@ -638,20 +645,20 @@ class Ground:
     def _queue_claim(
         self, flow: Flow, step: Step, ready_ps: tuple[int, int], window: Window
     ) -> Claim:
-        """Frames of one queue: alone in it from arrival to departure ("frame"), or in order of
-        windows ("order").
+        """The claim of a frame on its queue: exclusive from arrival to departure (isolation
+        "frame"), or in the order of the windows ("order").
         """
         resource = step.queue
         end_ps = window.start_ps + window.length_ps
         if self.scenario.planner.isolation == "frame":
             return Claim(resource, ready_ps[0], end_ps, ready_ps[0], end_ps, flow.period_ps)
-        # Of two that come at the same instant either may be first.
+        # Two frames that arrive at the same instant may queue in either order.
         come_ps = ready_ps[1] + 1
         return Claim(resource, ready_ps[0], come_ps, window.start_ps, end_ps, flow.period_ps)
 
 
 def _with_options(scenario: Scenario, station: Station, options: KeeponOptions) -> Scenario:
-    """The scenario with a table of its own for a port of one station."""
+    """The scenario with other keepon options for one port of a station."""
     own = station.model_copy(update={"keepon": options})
     return scenario.model_copy(
         update={

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Incremental planning: streams of an earlier plan stay exactly where they are, in the slots they
-have.
-"""
+"""Incremental planning: streams of an earlier plan keep their releases, routes and slots."""
 
 from __future__ import annotations
 
@@ -36,18 +34,17 @@ _SLOT_KEYS = (
 
 
 def check(plan: Plan, source: str) -> None:
-    """Refuse an earlier plan that lacks what its streams need to stay, before anything relies on
-    it.
+    """Refuse an earlier plan that lacks a key needed to keep its streams.
 
     Raises:
-        TraceError: one sentence on the first key.
+        TraceError: one sentence on the first such key.
     """
     documents.check(source, plan, Plan, "the file is damaged, make it anew with keepon plan")
 
 
 def with_its_slots(scenario: Scenario, plan: Plan) -> Scenario:
-    """The scenario with "auto" slots, rings and partitions of its stations of one port as the
-    earlier plan chose them.
+    """The scenario with the slots, rings and partitions of the earlier plan in place of "auto", for
+    stations with one port.
     """
     ports = {port.station: port.name for port in Topology(scenario).ports.values()}
     stations = [
@@ -60,9 +57,9 @@ def with_its_slots(scenario: Scenario, plan: Plan) -> Scenario:
 
 
 def slots_of_ports(scenario: Scenario, plan: Plan) -> dict[str, KeeponOptions]:
-    """The same of each port of stations of several, by name: what the scenario cannot say. A port
-    is known by who is at the other end: where links are told in another order its number is another
-    one. One that the earlier plan has not has nothing to keep.
+    """Slots, rings and partitions of the earlier plan for the ports of stations with several ports,
+    by port name; a scenario has no keys for single ports. A port is identified by its neighbour, as
+    its number depends on the order of the links. A port that the earlier plan lacks keeps nothing.
     """
     earlier = {
         (name.rpartition(".")[0], entry["peer"]): name
@@ -98,11 +95,11 @@ def _slots(station: Station, port: str, plan: Plan) -> KeeponOptions:
 
 
 def kept(ground: Ground, plan: Plan) -> dict[int, list[Placement]]:
-    """Placements of the streams that scenario and plan both have, by number.
+    """Placements of the streams that are in both scenario and plan, by number.
 
     Raises:
-        ConfigError: a stream cannot stay as it was: its talker's slots, its way, length or period
-            have changed.
+        ConfigError: a stream cannot stay, because its talker's slots, its route, length or period
+            changed.
     """
     placed: dict[int, list[Placement]] = {}
     occupancy = Occupancy()
@@ -207,7 +204,7 @@ def _windows_of(
 
 
 def _tree_of(flow: Flow, entry: PlannedStream) -> Tree | None:
-    """The tree an earlier plan used."""
+    """The tree of a stream in the earlier plan."""
     wanted = {
         (here, there)
         for listener, route in entry["routes"].items()

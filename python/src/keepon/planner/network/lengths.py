@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How much longer or shorter than planned a frame is on a wire: bytes of trims, and crystals that
-are off.
+"""How much longer or shorter than planned a frame is on a wire, because of trimmed slots and
+crystal errors.
 
-Frames in trimmed slots are themselves longer or shorter, and stay so behind every bridge
+A frame in a trimmed slot is itself longer or shorter, and stays so behind every bridge
 (docs/planning.md).
 """
 
@@ -14,14 +14,14 @@ from keepon.model.scenario import Bridge, Scenario, Station
 from keepon.planner.stations import StationPlan
 
 TRIM_STEP_BYTES = 1
-"""Slots on the grid differ by no more: what a slot drifts is far less than a byte."""
+"""Greatest trim of a slot on the grid: its drift is far less than a byte."""
 WANDER_PPB = 1_000
-"""Crystals that wander do so by no more."""
+"""Greatest change of the rate of a crystal that wanders."""
 
 
 @dataclass(frozen=True)
 class Reach:
-    """From how much shorter to how much longer, in bytes or parts per billion; both at least 0."""
+    """How much shorter and how much longer, in bytes or parts per billion; both at least 0."""
 
     less: int
     more: int
@@ -33,7 +33,7 @@ def _crystal_ppb(node: Station | Bridge) -> tuple[int, int]:
 
 
 class Lengths:
-    """Times of transmissions in ps of network time, each at its shortest and longest."""
+    """Least and greatest transmission times in ps of network time."""
 
     def __init__(self, scenario: Scenario) -> None:
         self._scenario = scenario
@@ -45,7 +45,9 @@ class Lengths:
         self._known: dict[str, Reach] = {}
 
     def rate_ppb(self, name: str) -> Reach:
-        """How much shorter and longer than planned a time is that a node's crystal measures."""
+        """How much shorter and longer in network time an interval is that a node's crystal
+        measures.
+        """
         if name not in self._known:
             self._known[name] = self._rate_ppb(name)
         return self._known[name]
@@ -71,13 +73,13 @@ class Lengths:
         return Reach(max(0, faster_ppb), max(0, slower_ppb))
 
     def trim_bytes(self, plan: StationPlan) -> Reach:
-        """What trims take off a frame or add to it: slots of a crystal that is ahead are made
-        longer.
+        """How much shorter and longer trims make a frame; a station whose crystal is fast lengthens
+        slots.
         """
         options = plan.station.keepon
         if not plan.is_slotted or plan.mode != "phase-locked" or options.trim != "any":
             return Reach(0, 0)
-        # Behind a frame of many slots a trim makes up for all of them.
+        # After a frame of many slots one trim corrects the drift of all of them.
         step = (
             TRIM_STEP_BYTES if plan.spans is None else max(TRIM_STEP_BYTES, plan.spans.keep_bytes)
         )
@@ -90,11 +92,11 @@ class Lengths:
     def span_ps(
         self, plan: StationPlan, sender: str, wire_bytes: int, byte_ps: int
     ) -> tuple[int, int]:
-        """Shortest and longest time in which a node sends so many bytes of a frame of a station."""
+        """Least and greatest time in which a node sends `wire_bytes` of a frame of a station."""
         trims, rate = self.trim_bytes(plan), self.rate_ppb(sender)
         least_ps, most_ps = (wire_bytes - trims.less) * byte_ps, (wire_bytes + trims.more) * byte_ps
         return least_ps - -(-least_ps * rate.less // 10**9), self.longest_ps(sender, most_ps)
 
     def longest_ps(self, sender: str, time_ps: int) -> int:
-        """The longest that a time is which a node's crystal measures."""
+        """Greatest length in network time of an interval that a node's crystal measures."""
         return time_ps + -(-time_ps * self.rate_ppb(sender).more // 10**9)

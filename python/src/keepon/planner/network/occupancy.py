@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Who holds wires, queues and slots when: periodic claims on a resource, and by how much a new one
-must move.
+"""Periodic reservations (claims) of wires, queues and slots, and by how much a new claim must move
+to fit.
 
-A claim has two spans, each [start, end) in every period: two claims fit if one of them is wholly
-before the other in both spans, and the other wholly before the next turn of the first. For a wire
-both spans are the transmission. For a queue whose frames must keep their order they are the arrival
-at the queue and the transmission, so that a frame that is sent first has also come first. Two
-periodic claims meet somewhere in all time exactly if they meet modulo the greatest common divisor
-of their periods; nothing here grows with the least common multiple.
+A claim has two spans, each [start, end) in every period. Two claims fit if one precedes the other
+in both spans, and the other precedes the next instance of the first. For a wire both spans are the
+transmission. For a queue that must keep the order of its frames the spans are the arrival at the
+queue and the transmission, so that the frame sent first also arrived first. Two periodic claims
+overlap at some time exactly if they overlap modulo the greatest common divisor of their periods;
+nothing here grows with the least common multiple.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 Resource = tuple[str, ...]
 NEVER = -1
-ALONE = -1  # group of claims that meet every other
+ALONE = -1  # group of claims that conflict with all others
 UNSURE = -1
 
 
@@ -30,9 +30,9 @@ UNSURE = -1
 class Claim:
     """One claim, times in ps: spans [start, end) and [start_2, end_2), repeated every period.
 
-    Claims of one `group` (not ALONE) do not meet. A `modulus` other than 0 makes both repeat at
-    least so often. `queue`: of a frame that surely has a wire for all of the claim, behind a gate
-    list by hand; else UNSURE.
+    Claims of the same `group` (not ALONE) do not conflict. A nonzero `modulus_ps` is another period
+    of the resource: both spans repeat at least that often. `queue`: the queue of a frame that
+    occupies its wire for exactly the claim, behind an explicit gate list; else UNSURE.
     """
 
     resource: Resource
@@ -47,8 +47,8 @@ class Claim:
 
     @property
     def over_ps(self) -> int:
-        """By how much it meets its own next turn, if it is longer than its period; else 0. Of an
-        order there is none with itself.
+        """By how much a claim longer than its period overlaps its own next instance; else 0. Claims
+        that keep an order do not conflict with themselves.
         """
         is_order = self.start_ps != self.start_2_ps
         if is_order or self.group != ALONE:
@@ -56,7 +56,7 @@ class Claim:
         return max(0, self.end_ps - self.start_ps - self.period_ps)
 
     def moved(self, by_ps: int) -> Claim:
-        """The claim later by this."""
+        """The claim, `by_ps` later."""
         return Claim(
             self.resource, self.start_ps + by_ps, self.end_ps + by_ps, self.start_2_ps + by_ps,
             self.end_2_ps + by_ps,
@@ -68,7 +68,7 @@ _COLUMNS = 7  # start, end, start_2, end_2, period, group, queue
 
 
 class _Table:
-    """Claims on one resource as columns."""
+    """Claims on one resource, as columns."""
 
     def __init__(self) -> None:
         self.rows: NDArray[np.int64] = np.zeros((_COLUMNS, 8), dtype=np.int64)
@@ -93,15 +93,15 @@ class _Table:
         self._common.clear()
 
     def common(self, claim: Claim) -> NDArray[np.int64]:
-        """Greatest common divisors of the periods here with the claim's."""
+        """Greatest common divisors of the claim's period and the periods here."""
         base = math.gcd(claim.period_ps, claim.modulus_ps)
         if base not in self._common:
             self._common[base] = np.gcd(self.rows[4, : len(self.owners)], base)
         return self._common[base]
 
     def needs(self, claim: Claim) -> tuple[Any, Any, Any]:
-        """For each claim here: the divisor, how much later the new one must be to follow, or sooner
-        to precede.
+        """For each claim here: the common divisor, by how much the new claim must move later to
+        follow it, and by how much sooner to precede it.
         """
         start, end, start_2, end_2 = self.rows[:4, : len(self.owners)]
         after = np.maximum(end - claim.start_ps, end_2 - claim.start_2_ps)
@@ -109,17 +109,17 @@ class _Table:
         return self.common(claim), after, before
 
     def strangers(self, claim: Claim) -> Any:
-        """Which claims here can meet the new one at all."""
+        """Which claims here can conflict with the new one."""
         if claim.group == ALONE:
             return True
         return self.rows[5, : len(self.owners)] != claim.group
 
 
 class Obstacles:
-    """Everything that claims which move together may meet, side by side: one look for all of it.
+    """All conflicts of claims that move together, as columns, so that one pass tests a release.
 
-    By how much a claim comes after the end of another, modulo the divisor of their periods, must
-    leave it room before the other's next turn.
+    The new claim fits if its distance behind the end of another one, modulo the common divisor,
+    leaves room for it before the other's next instance.
     """
 
     def __init__(self, claims: list[Claim], tables: list[_Table | None]) -> None:
@@ -142,10 +142,12 @@ class Obstacles:
         if not self._none:
             self._divisor, self._end, self._room = map(np.concatenate, (divisors, ends, rooms))
         self.never = not self._none and bool((self._room < 0).any())
-        """Whether they always meet something."""
+        """Whether the claims conflict at every release."""
 
     def met(self, by_ps: int) -> tuple[int, int] | None:
-        """The first claim that meets something if all move so far, and how much further it must."""
+        """The first claim that conflicts if all move by `by_ps`, and how much further it
+        must move.
+        """
         if self._none:
             return None
         behind = (by_ps - self._end) % self._divisor
@@ -158,7 +160,9 @@ class Obstacles:
         return number, int((self._divisor[part] - behind[part])[meets[part]].max())
 
     def shift_ps(self, number: int, by_ps: int) -> int:
-        """How much further than `by_ps` a claim must move at least; 0 if it meets nothing there."""
+        """How much further than `by_ps` a claim must move at least; 0 if it has no
+        conflict there.
+        """
         part = slice(self._firsts[number], self._firsts[number + 1])
         if part.start == part.stop:
             return 0
@@ -188,9 +192,9 @@ class Occupancy:
             self._tables[resource].remove(owner)
 
     def shift_ps(self, claim: Claim) -> int:
-        """By how much the claim must at least move later to meet none; 0 if it meets none, NEVER if
-        it always will. By `over_ps` if it meets its own next turn: its frame then has to come so
-        much later to a gate that it waits for, and where it waits for none no release will do.
+        """By how much the claim must move later at least to have no conflict; 0 if it has none,
+        NEVER if it always has one. `over_ps` if it overlaps its own next instance: its frame must
+        then reach a gate that much later, and if no gate delays the frame, no release fits.
         """
         if over_ps := claim.over_ps:
             return over_ps
@@ -208,9 +212,9 @@ class Occupancy:
         return int((common - behind)[meets].max())
 
     def busy_until_ps(self, wire: Resource, at_ps: int, period_ps: int, queue: int) -> int | None:
-        """When a frame has left the wire that surely has it at an instant of every period, and goes
-        before one of `queue` that is there; None: there is none. What begins just then goes before
-        lower queues; of its own queue, isolation sees to the order.
+        """When the wire becomes free of a frame that is known to occupy it at `at_ps` of every
+        period and to precede a frame of `queue`; None: there is no such frame. A frame that starts
+        at `at_ps` precedes lower queues; isolation orders frames of the same queue.
         """
         table = self._tables.get(wire)
         if table is None or not table.owners:
@@ -223,11 +227,11 @@ class Occupancy:
         return at_ps + int(left_ps[before].max()) if before.any() else None
 
     def obstacles(self, claims: list[Claim]) -> Obstacles:
-        """What claims that move together must not meet."""
+        """The conflicts of claims that move together."""
         return Obstacles(claims, [self._tables.get(claim.resource) for claim in claims])
 
     def met_by(self, claim: Claim) -> list[int]:
-        """Owners of the claims that this one meets."""
+        """Owners of the claims that conflict with this one."""
         table = self._tables.get(claim.resource)
         if table is None or not table.owners:
             return []

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How large a model for CP-SAT would be, counted before anything of it is made, and without loading
-it.
-"""
+"""Size of the CP-SAT model, counted before the model is made and without loading CP-SAT."""
 
 from __future__ import annotations
 
@@ -12,13 +10,12 @@ from keepon.planner.network.flows import Flow, Placement
 from keepon.planner.network.ground import Ground
 
 PAIRS_MAX = 40_000
-"""Above this many pairs of claims the model takes longer to make than anyone waits, and a gigabyte.
-"""
+"""With more pairs of claims the model takes too long to make, and a gigabyte of memory."""
 
 
 def count(ground: Ground, flows: list[Flow], kept: dict[int, list[Placement]]) -> int:
-    """How many pairs of claims a model of these flows on all their trees has: what time and memory
-    it takes.
+    """Number of pairs of claims in a model of these flows on all their trees; time and memory grow
+    with it.
     """
     holders: dict[tuple[str, ...], Counter[int]] = {}
     for flow in flows:
@@ -38,7 +35,7 @@ def count(ground: Ground, flows: list[Flow], kept: dict[int, list[Placement]]) -
 
 
 def fits(ground: Ground, flows: list[Flow], kept: dict[int, list[Placement]]) -> bool:
-    """Whether CP-SAT is of any use: no gate list and no slots by hand, and not too many pairs of
+    """Whether CP-SAT can help: no explicit gate list or slots, and at most PAIRS_MAX pairs of
     claims.
     """
     if any(
@@ -54,5 +51,5 @@ def fits(ground: Ground, flows: list[Flow], kept: dict[int, list[Placement]]) ->
 
 
 def shortest(flow: Flow) -> Flow:
-    """A flow that may take its shortest tree only."""
+    """The flow with its shortest tree only."""
     return replace(flow, trees=flow.trees[:1])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A scenario's plan, or why there is none and what would help."""
+"""Plans a scenario, or explains why there is no plan and what would help."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from keepon.planner.network.solve import INTERRUPTED, Outcome, as_document, deci
 from keepon.planner.partition.limits import Limits, TimeUpError
 
 KEPT_BACK, KEPT_BACK_GATED = 2.0, 2.5
-"""Times as long as preparing: to write and check a plan without gate lists and with them, as
-measured.
+"""Time reserved to write and check a plan, as a multiple of the preparation time, without and with
+gate lists: measured.
 """
 
 WIDE_SHARE = 0.5
-"""Of the time, to look for a plan with room for best effort."""
+"""Share of the time for the search of a plan with room for best effort."""
 
 
 def plan(scenario: Scenario, limits: Limits | None = None, keep: Plan | None = None) -> Plan:
-    """Plan of a scenario, `keepon.plan/1`, not yet verified.
+    """Plan a scenario: `keepon.plan/1`, not yet verified.
 
     Args:
         scenario: a checked scenario.
-        limits: time, seed, workers, progress; none unless given.
+        limits: time, seed, workers, progress; by default no limit.
         keep: an earlier plan whose streams must not move.
 
     Returns:
-        status "feasible" with everything filled in; "infeasible" or "unknown" with `why`.
+        a complete plan of status "feasible", or status "infeasible" or "unknown" with `why`.
 
     Raises:
         ConfigError: the scenario asks for something contradictory or not supported.
@@ -49,7 +49,7 @@ def plan(scenario: Scenario, limits: Limits | None = None, keep: Plan | None = N
 
 
 def without_time(scenario: Scenario, at: str, placed: bool) -> Draft:
-    """The plan of a scenario for which the time was over; `at` and `placed` as in
+    """The plan of a scenario whose time limit was reached; `at` and `placed` as in
     `explain.why_no_time`.
     """
     document = empty(scenario.name, "unknown", "first-fit")
@@ -58,8 +58,8 @@ def without_time(scenario: Scenario, at: str, placed: bool) -> Draft:
 
 
 def _planned(scenario: Scenario, limits: Limits, keep: Plan | None) -> Draft:
-    """With the first slot lengths that the network does not rule out, or why the first of all have
-    no plan.
+    """Plan with the first slot lengths that the network does not rule out, or explain why the first
+    choice has no plan.
 
     Raises:
         ConfigError: the scenario asks for something contradictory or not supported.
@@ -91,14 +91,14 @@ def _planned(scenario: Scenario, limits: Limits, keep: Plan | None) -> Draft:
 def _tried(
     ground: Ground, limits: Limits, kept_back_s: float, keep: Plan | None
 ) -> tuple[Outcome | bounds.CapacityError, Draft | None]:
-    """With room for best effort's frames of MTU 1500, or without if first fit has no such plan;
-    what is decided, and the plan if there is one or Ctrl-C ended the search.
+    """Plan with room for best-effort frames of MTU 1500, or without it if first fit finds no such
+    plan; return the decision, and the plan if there is one or Ctrl-C ended the search.
     """
     try:
         bounds.refuse(ground, limits)
     except bounds.CapacityError as error:
         return error, None
-    with suppress(ConfigError, InfeasibleError):  # what is kept, or a window, has no such room
+    with suppress(ConfigError, InfeasibleError):  # kept streams or a window leave no such room
         if (wide := ground.with_room(limits)) is not None:
             most = _without(limits.share(WIDE_SHARE), kept_back_s)
             outcome, document = _decided(wide, most, limits, keep, once=True)
@@ -110,13 +110,13 @@ def _tried(
 def _decided(
     ground: Ground, most: Limits, limits: Limits, keep: Plan | None, once: bool
 ) -> tuple[Outcome, Draft | None]:
-    """What is decided, and the plan if there is one or Ctrl-C ended the search.
+    """The decision, and the plan if there is one or Ctrl-C ended the search.
 
     Args:
-        ground: the scenario, not refused.
-        most, limits: of the search, and of all.
+        ground: a network whose inputs were not refused.
+        most, limits: limits of the search, and of everything.
         keep: an earlier plan whose streams must not move.
-        once: whether it is given up where first fit has no plan, or that one no gate lists.
+        once: whether to stop if first fit finds no plan or its plan has no valid gate lists.
     """
     kept = _kept(ground, keep)
     outcome = decide(ground, most, kept, once)
@@ -142,13 +142,13 @@ def _with_shorter(
     found: Outcome | bounds.CapacityError,
     sizes: dict[str, tuple[int, ...]],
 ) -> Ground | None:
-    """The same with the next shorter slots for talkers of the streams that the network has no plan
-    for; None: there are none.
+    """The network with the next shorter slots for the talkers of streams that do not fit; None:
+    there are no shorter slots.
 
     Args:
-        ground, limits, own: what was tried, and what single ports have of their own.
+        ground, limits, own: the last network, and options of single ports.
         found: why it has no plan.
-        sizes: what each port has left to try; changed.
+        sizes: slot lengths that each port has left to try; changed here.
     """
     if isinstance(found, bounds.CapacityError):
         streams = found.streams
@@ -164,13 +164,15 @@ def _with_shorter(
 
 
 def _without(limits: Limits, kept_back_s: float) -> Limits:
-    """The limits of the search: some of the time is kept back, at most half."""
+    """The limits of the search, which reserve some of the time, at most half."""
     left_s = limits.left_s()
     return limits if left_s == math.inf else limits.within(left_s - min(kept_back_s, left_s / 2))
 
 
 def _no_station(scenario: Scenario, error: InfeasibleError, limits: Limits) -> Draft:
-    """No slot size and partition of one station will do, whatever the network."""
+    """The plan of a scenario with a station that no slot size and partition fit, whatever the
+    network.
+    """
     document = empty(scenario.name, "infeasible", "analytic-bound")
     document["why"] = explain.why_no_slots(scenario, error, limits)
     return document

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""First fit with repair: flows one after the other, each at the first release that fits; the rest
-drive others out.
+"""First fit with repair: place flows one after the other at the first release that fits; a flow
+that fits nowhere displaces others.
 
-A flow takes the first release at which it waits nowhere (its delay is then the least possible), on
-the shortest route that has one; then one with waiting at bridges; then, if its jitter allows,
-releases of its own for each of its frames. What still finds none takes the place of the flows that
-have been driven out least often, and these look again. Deterministic by seed.
+A flow takes the first release with no hold at a bridge (its delay is then the least possible), on
+the shortest route that has such a release; then one with holds at bridges; then, if its jitter
+allows, a release of its own for each of its frames. A flow that still fits nowhere displaces the
+flows that have been displaced least often, and the search places these again. Deterministic by
+seed.
 """
 
 from __future__ import annotations
@@ -35,20 +36,24 @@ def settled(
     occupancy: Occupancy,
     wait_ps: int | None,
 ) -> Placement | int:
-    """What `Ground.lay` gives for a flow that moves with its release: where it is, or how much
-    later.
+    """Place a flow at a later release, as `Ground.lay` does, for a flow that moves with its
+    release.
 
     Args:
-        ground: where the flow is.
-        steady: the flow alone.
-        by_ps: by how much later it is released than that.
-        obstacles: what its claims there must not meet, of
-        occupancy: all that is placed.
-        wait_ps: how long it may be kept altogether; None: at each, an eighth of its wire time.
+        ground: the network that the flow crosses.
+        steady: the placement of the flow alone.
+        by_ps: how much later than `steady` the release is.
+        obstacles: what the claims of `steady` must not overlap.
+        occupancy: the claims of all placed flows.
+        wait_ps: the most that bridges may hold the flow in total; None: an eighth of its wire time
+            at each bridge.
+
+    Returns:
+        the placement, or by how many ps the release must move later.
     """
     flow, tree = steady.flow, steady.tree
     legs = list(zip(tree.legs, ground.steps(flow, tree), strict=True))
-    kept_ps: list[int] = []  # so far, by leg
+    kept_ps: list[int] = []  # total hold up to each leg
     waits_ns: list[int] = []
     number = len(steady.claims) - sum(1 + step.gated for leg, step in legs if leg.parent >= 0)
     for own in range(number):
@@ -83,8 +88,8 @@ def settled(
 def _wire_wait_ps(
     obstacles: Obstacles, number: int, at_ps: int, step: Step, wait_ps: int | None
 ) -> int:
-    """How long a frame is kept for a wire; negative: not so long, it must be released later by
-    this.
+    """How long a bridge must hold a frame until its wire is free. Negative if it must not hold the
+    frame that long: minus the ps by which the release must move later.
     """
     limit_ps = step.limit_ps if wait_ps is None else wait_ps
     own_ps = 0
@@ -99,7 +104,7 @@ def _wire_wait_ps(
 
 
 def _kept(queue: Claim, by_ps: int, own_ps: int) -> Claim:
-    """The claim on a queue of a frame that comes later by `by_ps` and is kept for `own_ps`."""
+    """The queue claim of a frame that arrives `by_ps` later and is held for `own_ps`."""
     whole = (queue.start_ps, queue.end_ps) == (queue.start_2_ps, queue.end_2_ps)
     start_2_ps = queue.start_2_ps if whole else queue.start_2_ps + own_ps
     end_ps = queue.end_ps + own_ps if whole else queue.end_ps
@@ -121,7 +126,7 @@ LOOKING = "places were looked for"
 
 @dataclass
 class Search:
-    """What is placed so far, by number of the stream; kept flows are never driven out."""
+    """The placements found so far, by stream number; the search never displaces kept flows."""
 
     ground: Ground
     limits: Limits
@@ -129,28 +134,28 @@ class Search:
     kept: set[int] = field(default_factory=set)
     occupancy: Occupancy = field(default_factory=Occupancy)
     tried: set[int] = field(default_factory=set)
-    """Flows for which a place was looked for to the end."""
+    """Flows whose search for a place was completed."""
 
     def __post_init__(self) -> None:
         self._random = random.Random(self.limits.seed)
         self._times_out: dict[int, int] = {}
 
     def again(self, limits: Limits, attempt: int) -> Search:
-        """A search from the start with other random choices; what is kept stays."""
+        """A new search with other random choices; kept flows stay placed."""
         other = Search(self.ground, replace(limits, seed=limits.seed + attempt), kept=self.kept)
         for number in sorted(self.kept):
             other.put(self.placed[number])
         return other
 
     def put(self, placements: list[Placement]) -> None:
-        """Record where a stream is."""
+        """Record the placements of a stream."""
         number = placements[0].flow.number
         self.placed[number] = placements
         for placement in placements:
             self.occupancy.add(number, placement.claims)
 
     def take(self, number: int) -> None:
-        """Forget where a stream is."""
+        """Remove the placements of a stream."""
         del self.placed[number]
         self.occupancy.remove(number)
 
@@ -159,11 +164,12 @@ class Search:
         return [flow for flow in self.ground.flows if flow.number not in self.placed]
 
     def run(self, first: set[int] | None = None, to_the_end: bool = True) -> bool:
-        """Place all flows; False if some found no place within the limits. What is placed stays.
+        """Place all flows; False if some flow found no place within the limits. Placed flows stay
+        placed.
 
         Args:
-            first: numbers of flows that are placed before the others.
-            to_the_end: go on with the others if one finds no place.
+            first: numbers of the flows to place before the others.
+            to_the_end: whether the search goes on after a flow that finds no place.
         """
         urgent = first or set()
         waiting = deque(
@@ -193,7 +199,7 @@ class Search:
                         )
         except TimeUpError:
             for flow in self.missing():
-                self.occupancy.remove(flow.number)  # what a search that was cut short had put there
+                self.occupancy.remove(flow.number)  # claims of an interrupted search
         if len(self.placed) < len(best):
             self._restore(best)
         return len(self.placed) == len(self.ground.flows)
@@ -208,7 +214,7 @@ class Search:
     # ----------------------------------------------------------------------------------------------
 
     def fit(self, flow: Flow) -> list[Placement] | None:
-        """The first place for a flow among what is placed."""
+        """The first placement that fits beside the placed flows."""
         for waits in (False, True):
             for tree in flow.trees:
                 wait_ps = longest_wait_ps(self.ground, flow, tree) if waits else None
@@ -230,10 +236,11 @@ class Search:
     def _within(
         self, flow: Flow, tree: Tree, start_ps: int, end_ps: int, wait_ps: int | None
     ) -> Placement | None:
-        """The first release in [start, end) that fits; start is on the grid.
+        """The first placement with a release in [start_ps, end_ps) that fits; start_ps is on the
+        grid.
 
         Raises:
-            TimeUpError: the time is over.
+            TimeUpError: the time limit is reached.
         """
         steady = self.ground.steady(flow, tree)
         if steady is None or self.ground.listed(flow):
@@ -270,8 +277,9 @@ class Search:
     def _within_laid_each(
         self, flow: Flow, tree: Tree, start_ps: int, end_ps: int, wait_ps: int | None
     ) -> Placement | None:
-        """The same where a flow does not simply move with its release: laid hop by hop for each. Of
-        those that wait at a gate list by hand the one with the least delay, if none does not.
+        """As `_within`, for a flow whose placement depends on its release: lay it hop by hop for
+        each release. Return the first placement that waits for no explicit gate list, else the one
+        with the least delay.
         """
         release_ps, best = start_ps, None
         for count in range(STEPS_MAX):
@@ -291,13 +299,11 @@ class Search:
             release_ps = on_grid(flow.station, flow.stream, release_ps + outcome)
         return best
 
-    # -- bounded jitter: every frame of a few its own release
-    # ----------------------------------------------------------
+    # -- bounded jitter: one release for each of several frames
+    # ----------------------------------------------------------------------------------------------
 
     def _by_turns(self, flow: Flow) -> list[Placement] | None:
-        """Releases for each of `turns` frames, not further apart than the stream's jitter
-        allows.
-        """
+        """Releases for each of `turns` frames; they differ by at most the stream's jitter."""
         room_ps = jitter_room_ps(self.ground, flow)
         if flow.stream.offset_ns != "auto" or room_ps < flow.station.grid_ps:
             return None
@@ -309,7 +315,7 @@ class Search:
         return None
 
     def _useful_turns(self, flow: Flow) -> list[int]:
-        """Numbers of frames after which the periods of the others come to lie the same again."""
+        """Numbers of frames after which the pattern of the other flows' periods repeats."""
         others = {
             placement.flow.period_ps
             for placements in self.placed.values()
@@ -319,8 +325,8 @@ class Search:
         return sorted(count for count in counts if 1 < count <= TURNS_MAX)
 
     def _turns_on(self, flow: Flow, tree: Tree, turns: int, room_ps: int) -> list[Placement] | None:
-        """No frame is kept at a bridge, so that they come as far apart as they are released; behind
-        a gate list by hand they may come further apart.
+        """Bridges hold no frame here, so the spread of the arrivals is that of the releases;
+        explicit gate lists may increase it.
         """
         period_ps, jitter_ps = flow.period_ps, (flow.stream.jitter_ns or 0) * PS_PER_NS
         first = replace(flow, turns=turns)
@@ -350,7 +356,9 @@ class Search:
     # ----------------------------------------------------------------------------------------------
 
     def _make_room(self, flow: Flow) -> list[Flow] | None:
-        """Place a flow where the fewest have to go; those that went, or None if nowhere may."""
+        """Place a flow where it displaces the fewest flows; return the displaced flows, or None if
+        no place is possible.
+        """
         chosen: tuple[int, Placement, set[int]] | None = None
         for tree in flow.trees:
             for release_ps in self._candidates(flow):
@@ -379,7 +387,9 @@ class Search:
         return sorted((self.ground.flows[owner] for owner in met), key=_urgency)
 
     def _holds_alone(self, placement: Placement) -> bool:
-        """Whether it is what was asked for: behind gate lists by hand that hangs on the release."""
+        """Whether a placement meets the stream's deadline, jitter and period. Behind explicit gate
+        lists the answer depends on the release.
+        """
         return not self.ground.excess_ps(placement) and not any(
             claim.over_ps for claim in placement.claims
         )
@@ -400,7 +410,7 @@ def _urgency(flow: Flow) -> tuple[int, int, int]:
 
 
 def longest_wait_ps(ground: Ground, flow: Flow, tree: Tree) -> int:
-    """How long a flow may be kept at bridges altogether: what its deadline leaves, at most a
+    """The most that bridges may hold a flow in total: what its deadline leaves, at most a
     period.
     """
     gated = any(ground.is_gated(leg.here, leg.there) for leg in tree.legs)
@@ -416,8 +426,8 @@ def longest_wait_ps(ground: Ground, flow: Flow, tree: Tree) -> int:
 
 
 def jitter_room_ps(ground: Ground, flow: Flow) -> int:
-    """How far apart the releases of a stream's frames may be within its jitter and deadline; 0
-    without a jitter.
+    """How far the releases of a stream's frames may differ within its jitter and deadline; 0 if the
+    stream has no jitter.
     """
     if flow.stream.jitter_ns is None:
         return 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Decides a scenario: quick proofs, first fit with repair, then CP-SAT; and writes what was decided
+"""Decides a scenario by quick proofs, first fit with repair, then CP-SAT, and writes the decision
 as a plan.
 """
 
@@ -20,17 +20,17 @@ _WRITING = "the plan was written"
 _FIRST_SHARE = 0.5
 _EXACT_SHARE = 0.6
 _AGAIN_SHARE = 0.7
-"""The rest is left to who says why not, and what would help."""
+"""Share of the time for the repeated first fit; the rest is for the explanation and the remedy."""
 AGAIN_MAX = 8
 
 
 @dataclass
 class Outcome:
-    """What planning gave: placements by number of the stream, how, and why not if not all are
-    placed.
+    """Result of the planner: placements by stream number, the method, and the reason if streams are
+    missing.
 
-    `untried`: streams without a place for which none was looked for to the end. `remedy`: what
-    helps if no change that was tried does.
+    `untried`: streams without a place whose search was not completed. `remedy`: the advice if no
+    change that was tried helps.
     """
 
     ground: Ground
@@ -48,13 +48,14 @@ def decide(
     kept: dict[int, list[Placement]] | None = None,
     once: bool = False,
 ) -> Outcome:
-    """Feasible with all placements, infeasible with a proof, or unknown with what could be placed.
+    """Feasible with all placements, infeasible with a proof, or unknown with the streams that could
+    be placed.
 
     Args:
-        ground: the scenario, its inputs not refused.
+        ground: a network whose inputs were not refused.
         limits: time, seed, workers, progress.
-        kept: streams that stay where they are.
-        once: whether it is given up if first fit has no plan.
+        kept: streams that do not move.
+        once: whether to stop if first fit finds no plan.
 
     Raises:
         TimeUpError: the limits were reached before any stream was tried.
@@ -79,7 +80,7 @@ def _decide(
     ground: Ground, limits: Limits, kept: dict[int, list[Placement]], search: Search, once: bool
 ) -> Outcome:
     waiting = [flow for flow in ground.flows if flow.number not in kept]
-    # Only what CP-SAT can use is left to it.
+    # First fit leaves time to CP-SAT only if CP-SAT can help.
     exactly = pairs.fits(ground, waiting, kept)
     search.limits = limits.share(_FIRST_SHARE) if exactly else limits
     if search.run():
@@ -87,7 +88,7 @@ def _decide(
     if once:
         return Outcome(ground, "unknown", "first-fit", search.placed)
     if exactly:
-        # CP-SAT takes a second to load: only who needs it pays.
+        # CP-SAT takes a second to load.
         from keepon.planner.network import exact
 
         answer = exact.solve(ground, waiting, kept, limits.share(_EXACT_SHARE))
@@ -113,8 +114,8 @@ def _decide(
 
 
 def _again(limits: Limits, search: Search) -> tuple[Search, set[int]]:
-    """First fit with what found no place before all others, and other random choices; the best, and
-    all tried.
+    """Repeat first fit with the unplaced streams first and other random choices; return the best
+    search, and all streams tried.
     """
     best, tried = search, set(search.tried)
     urgent: set[int] = set()
@@ -135,10 +136,10 @@ def _again(limits: Limits, search: Search) -> tuple[Search, set[int]]:
 
 
 def as_document(outcome: Outcome, limits: Limits | None = None) -> Draft:
-    """A feasible outcome as `keepon.plan/1`, not yet verified.
+    """Write a feasible outcome as `keepon.plan/1`, not yet verified.
 
     Raises:
-        InfeasibleError: a gate list would be longer than any bridge's, or never close.
+        InfeasibleError: a gate list would be longer than any bridge supports, or would never close.
         TimeUpError: the limits were reached.
     """
     limits = limits or Limits()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Windows of a talker's own gates: its taprio drops a frame whose txtime is outside those of its
-class, so that "auto" takes a release within one.
+"""Windows of a talker's taprio: it drops a frame whose txtime is outside the windows of its class,
+so "auto" chooses a release inside one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from keepon.model.wire import PS_PER_NS, byte_time_ps, ceil_ns, preamble_time_ps
 from keepon.planner.stations import StationPlan
 
 _PHASES_MAX = 1_024
-"""Of a cycle that the frames of a stream come to; what has more is left to the trial."""
+"""Most phases of the cycle at which frames of a stream arrive; the trial checks cycles with more.
+"""
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,8 @@ class TalkerWindows:
     cycle_ps: int
 
     def later_ps(self, release_ps: int, period_ps: int) -> int:
-        """By how much later a release that repeats must be at least; 0 if every turn of it is
-        within a window.
+        """By how much later a periodic release must be at least so that every instance is inside a
+        window; 0 if it is.
         """
         step_ps = math.gcd(period_ps, self.cycle_ps)
         for turn in range(self.cycle_ps // step_ps):
@@ -49,14 +50,14 @@ class TalkerWindows:
 def of(
     scenario: Scenario, stream: Stream, station: StationPlan, together: int
 ) -> TalkerWindows | None:
-    """None: the talker has no gates of its own, the release is given by hand, or no release of the
-    stream's period is always in a window; what becomes of those is seen in the trial.
+    """The windows of a stream; None: the talker has no gates, the scenario states the release, or
+    no release of this period is always in a window (the trial shows the effect).
 
     Args:
-        together: streams of its class that leave by the same port.
+        together: number of streams of the class that leave by the port.
 
     Raises:
-        ConfigError: one sentence; its windows are too short.
+        ConfigError: one sentence; the windows are too short.
     """
     tree = qdiscs.tree_of(station.station)
     if tree is None or not isinstance(tree.root, Taprio) or stream.offset_ns != "auto":
@@ -93,8 +94,8 @@ def of(
 
 
 class _Behind(NamedTuple):
-    """From the start of a window to the first txtime that can be kept, in ns: usually and at worst,
-    and for each frame that waits there.
+    """Time from the start of a window to the first txtime that can be met, in ns: usual and worst,
+    plus `driver_ns` for each frame that waits.
     """
 
     usual_ns: int
@@ -103,7 +104,9 @@ class _Behind(NamedTuple):
 
 
 def _behind_gate(scenario: Scenario, station: StationPlan, etf: Etf) -> _Behind:
-    """The CPU's timer opens the gate, and etf drops a frame whose time has passed."""
+    """Offsets of `_Behind`: the CPU's timer opens the gate, and etf drops a frame whose time has
+    passed.
+    """
     own = station.station
     stages, _ = host_of(own.host, station.planned_driver, scenario.host_tail_scale)
     timer, driver_ns, ahead_ns = stages["timer"], 0, 0
@@ -115,11 +118,12 @@ def _behind_gate(scenario: Scenario, station: StationPlan, etf: Etf) -> _Behind:
 
 
 def _windows(root: Taprio, tc: int, after_ps: int, frame_ps: int) -> TalkerWindows:
-    """Those of a class, from `after_ps` behind their starts."""
+    """Windows of a class, which begin `after_ps` later than its gate opens."""
     cycle_ps = (root.cycle_ns or sum(ns for _, ns in root.entries)) * PS_PER_NS
     spans_ps, start_ps = list[tuple[int, int]](), root.base_ns * PS_PER_NS % cycle_ps
     for mask, ns in root.entries:
-        # behind the very start, as Linux has it, and so that what begins a preamble sooner fits
+        # strictly after the start, as in Linux, and so that a frame whose preamble begins sooner
+        # fits
         first_ps = start_ps + after_ps + PS_PER_NS
         last_ps = start_ps + ns * PS_PER_NS - frame_ps
         if mask >> tc & 1 and first_ps <= last_ps:
@@ -129,7 +133,7 @@ def _windows(root: Taprio, tc: int, after_ps: int, frame_ps: int) -> TalkerWindo
 
 
 def _has_release(windows: TalkerWindows, period_ps: int, grid_ps: int, phase_ps: int) -> bool:
-    """On a grid."""
+    """Whether a release on the station's grid is always in a window."""
     if (
         not windows.spans_ps
         or windows.cycle_ps // math.gcd(period_ps, windows.cycle_ps) > _PHASES_MAX

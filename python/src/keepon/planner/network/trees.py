@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Routes a stream may take: for each listener the shortest ways, joined to trees that reach every
-node once.
+"""Possible routes of a stream: the shortest paths to each listener, joined to trees that reach
+every node once.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ _WAYS_TRIED = 64
 
 @dataclass(frozen=True)
 class Leg:
-    """One wire of a tree; `parent` is the number of the leg before it, -1 for the talker's own
-    wire.
+    """One wire of a tree; `parent` is the number of the previous leg, -1 for the talker's
+    own wire.
     """
 
     here: str
@@ -29,10 +29,10 @@ class Leg:
 
 @dataclass(frozen=True)
 class Tree:
-    """Ways from a talker to all listeners: nodes with both ends by listener, and the wires, each
-    after its parent.
+    """Paths from a talker to all listeners: the nodes by listener, both ends included, and the
+    wires, each after its parent.
 
-    `number`: which of its stream's trees it is.
+    `number`: index among the stream's trees.
     """
 
     paths: dict[str, tuple[str, ...]]
@@ -41,7 +41,7 @@ class Tree:
 
 
 def _tree(paths: dict[str, tuple[str, ...]]) -> Tree | None:
-    """The tree these ways make; None if a node would be reached in two ways."""
+    """The tree of these paths; None if two paths reach a node from different sides."""
     reached: dict[str, int] = {}
     legs: list[Leg] = []
     for path in paths.values():
@@ -52,7 +52,7 @@ def _tree(paths: dict[str, tuple[str, ...]]) -> Tree | None:
                 continue
             reached[there] = len(legs)
             legs.append(Leg(here, there, reached.get(here, -1)))
-    # Legs nearer to the talker first, so that who walks them knows when a frame comes.
+    # Parents first, so that a loop over the legs knows when a frame arrives.
     depth = [0] * len(legs)
     for number, leg in enumerate(legs):
         depth[number] = 0 if leg.parent < 0 else depth[leg.parent] + 1
@@ -66,7 +66,7 @@ def _tree(paths: dict[str, tuple[str, ...]]) -> Tree | None:
 
 
 def conflicting_way(paths: dict[str, list[str]]) -> str | None:
-    """A node that the ways of one stream reach from two sides; None if they make a tree."""
+    """A node that paths of one stream reach from two sides; None if the paths make a tree."""
     before: dict[str, str] = {}
     for path in paths.values():
         for here, there in itertools.pairwise(path):
@@ -76,7 +76,7 @@ def conflicting_way(paths: dict[str, list[str]]) -> str | None:
 
 
 class Routes:
-    """Trees of streams, by number of wires; the first is the one of `Topology.paths`."""
+    """Candidate trees of streams, by number of wires; the first is that of `Topology.paths`."""
 
     def __init__(self, topology: Topology, most: int) -> None:
         self._topology = topology
@@ -85,8 +85,8 @@ class Routes:
         self._known: dict[tuple[str, str], list[tuple[str, ...]]] = {}
 
     def of(self, stream: Stream) -> list[Tree]:
-        """At most `most` trees of a stream, the shortest first; a route that is given is kept. All
-        begin at the port it leaves by.
+        """At most `most` trees of a stream, the shortest first; a stated route is the only one. All
+        begin at the port by which the stream leaves.
         """
         first = {name: tuple(path) for name, path in self._topology.paths(stream).items()}
         trees = [tree for tree in [_tree(first)] if tree is not None]
@@ -113,7 +113,8 @@ class Routes:
         return self._known[key]
 
     def _all_ways(self, port: Port, listener: str) -> Iterator[tuple[str, ...]]:
-        # Takes a tenth of a second to load, which commands that plan nothing should not spend.
+        # networkx takes a tenth of a second to load, which commands that plan nothing should not
+        # spend.
         import networkx
 
         if self._graph is None:

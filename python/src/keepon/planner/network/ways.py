@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The ways a stream may take through a network, and what is refused of what its keys ask for."""
+"""Candidate routes of a stream, and refusals of route keys that cannot be met."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 def of(ground: Ground, stream: Stream, routes: Routes) -> list[Tree]:
-    """The trees a stream may take, the shortest first.
+    """Candidate trees of a stream, the shortest first.
 
     Raises:
-        ConfigError: a key of the stream, or a gate list on its way, asks for what cannot be.
+        ConfigError: a key of the stream, or a gate list on its route, cannot be met.
     """
     if stream.redundancy != 1:
         raise ground.wrong(
@@ -50,8 +50,7 @@ def of(ground: Ground, stream: Stream, routes: Routes) -> list[Tree]:
         )
     if stream.offset_ns != "auto":
         _check_offset(ground, stream, station, int(stream.offset_ns) * PS_PER_NS)
-    # What best effort on the first way means is said by bounds.refuse(); other ways are just
-    # not taken.
+    # bounds.refuse() reports best effort on the first tree; other trees with it are left out.
     trees = [tree for tree in trees if not tree.number or not _meets_load(ground, stream, tree)]
     for tree in trees:
         _check_margins(ground, tree)
@@ -59,8 +58,8 @@ def of(ground: Ground, stream: Stream, routes: Routes) -> list[Tree]:
 
 
 def _meets_load(ground: Ground, stream: Stream, tree: Tree) -> bool:
-    """Whether best effort shares a gated queue with the stream, or goes first at a port without
-    gates or where a gate list by hand lets it go with the stream.
+    """Whether best effort shares a gated queue with the stream, or precedes the stream at a port
+    without gates or at an explicit gate list that opens for both.
     """
     for leg in tree.legs:
         if leg.here not in ground.bridges:
@@ -75,7 +74,7 @@ def _meets_load(ground: Ground, stream: Stream, tree: Tree) -> bool:
 
 
 def _check_offset(ground: Ground, stream: Stream, station: StationPlan, offset_ps: int) -> None:
-    """Slots that follow the grid start on it: no other instant can be asked for."""
+    """Refuse an offset between slots: slots that follow the grid start on it."""
     if not station.is_slotted or station.mode == "paper":
         return
     after_ps = on_grid(station, stream, offset_ps)
@@ -98,9 +97,7 @@ def _check_offset(ground: Ground, stream: Stream, station: StationPlan, offset_p
 
 
 def _check_margins(ground: Ground, tree: Tree) -> None:
-    """A gate list given by hand leaves no room for a bridge's clock that asymmetric links put
-    off.
-    """
+    """Refuse an explicit gate list without room for the clock error that asymmetric links cause."""
     for leg in tree.legs:
         margin_ps = (
             ground.scenario.asymmetry_error_ns(leg.here) * PS_PER_NS

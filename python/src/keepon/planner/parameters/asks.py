@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Refusals that say how far a slot length is from serving, so that of those of several the one that
-comes nearest is shown: what it asks for helps, and less does not.
+"""Refusals that say how far a slot length is from serving. Of several slot lengths the refusal of
+the nearest one is shown: the value it asks for helps, and a lesser one does not.
 """
 
 from __future__ import annotations
@@ -11,14 +11,15 @@ from functools import cached_property
 from keepon.errors import ConfigError
 
 BATCH, DEPTH, OVERHEAD, FETCH, ROOM, POLLS, TIMER, STREAMS = range(8)
-"""What is checked of a slot length, in order; then stream by stream, then what they need together.
+"""Checks of a slot length, in order: first those of the slot, then stream by stream, then of all
+streams together.
 """
 TOGETHER = 1 << 30
 
 
 class AskError(ConfigError):
-    """A refusal by a check of a value that is `short` away from one that would do, in its unit; or
-    what is in the same order.
+    """A refusal by a check; `short` is the distance of the value from an acceptable one, in the
+    unit of the value, or a number with the same order.
     """
 
     def __init__(
@@ -27,7 +28,9 @@ class AskError(ConfigError):
         check: int = 0,
         short: int | Callable[[], int] = 0,
     ) -> None:
-        """Of a limit that takes long to find the message is made of `short`, when it is shown."""
+        """If a limit takes long to compute, `short` is a function and `message` makes the text of
+        its result; both are called when the text is needed.
+        """
         super().__init__()
         self.check = check
         self._message = message
@@ -35,21 +38,21 @@ class AskError(ConfigError):
 
     @cached_property
     def short(self) -> int:
-        """How far the value is from one that would do."""
+        """Distance of the value from an acceptable one."""
         return self._short if isinstance(self._short, int) else self._short()
 
     def __str__(self) -> str:
         return self._message if isinstance(self._message, str) else self._message(self.short)
 
     def __reduce__(self) -> tuple[type[ConfigError], tuple[str]]:
-        """To another process goes what it says."""
+        """Pickle the message only."""
         return ConfigError, (str(self),)
 
 
 def nearest(refusals: Iterable[AskError]) -> AskError:
-    """The refusal by the last check, of equal ones that which asks least, or the first.
+    """The refusal by the last check; of several the one with the least `short`, or the first.
 
-    With what it asks for its slot length comes further than all others.
+    With the value it asks for, its slot length passes more checks than all others.
     """
     found = list(refusals)
     last = max(error.check for error in found)
@@ -57,7 +60,9 @@ def nearest(refusals: Iterable[AskError]) -> AskError:
 
 
 def most(low: int, high: int, does: Callable[[int], bool]) -> int:
-    """A value that does and whose next one does not; low does, and high does not."""
+    """A value in [low, high) for which `does` holds and fails for the next one; it holds for low
+    and not for high.
+    """
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if does(middle) else (low, middle)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Room for best effort's frames of MTU 1500, which a link of keepon.ko has by default, where that
+"""Room for best-effort frames of MTU 1500, which a link of keepon.ko has by default, where the room
 costs the station's own frames no slot and no warning.
 """
 
@@ -21,21 +21,21 @@ from keepon.planner.parameters.partitions import Chosen
 
 MTU = FRAME_BYTES_MAX - TAGGED_HEADER_BYTES
 LISTENER_SLOT_BYTES = 605
-"""Of ports that send nothing of their own, where shorter slots have no room: the default of a link
-on a card without fragments.
+"""Slot length of ports that send nothing of their own, where shorter slots have no room: the
+default of a link on a card without fragments.
 """
 
 
 def class_of(options: KeeponOptions) -> int | None:
-    """The class that has what streams leave, as station scripts give it to all else; None: none
-    has.
+    """The class with slots "rest", to which station scripts map everything but streams; None: there
+    is none.
     """
     return next((entry.tc for entry in reversed(options.classes) if entry.slots == "rest"), None)
 
 
 def choose(needs: Needs, choice: Choice, chosen: Chosen) -> tuple[Choice, Chosen]:
-    """Slots and partition as chosen for the streams, with as much room as there is; or longer slots
-    that hold every frame whole, too, if only they have a row for MTU 1500.
+    """The slots and partition chosen for the streams, with as much room as possible; or longer
+    slots that hold every frame whole, if only they have room for MTU 1500 in a row.
     """
     if not _may_have_room(needs):
         return choice, chosen
@@ -69,7 +69,9 @@ def _longest(needs: Needs, slot_bytes: int) -> Spans:
 
 
 def _has_row(needs: Needs, spans: Spans) -> bool:
-    """Whether the shortest period has room for MTU 1500 in a row if streams lie side by side."""
+    """Whether the shortest period has consecutive slots for MTU 1500 if the streams' slots are
+    adjacent.
+    """
     slot_ps = wire_time_ps(spans.slot_bytes, needs.rate_bps)
     taken = [
         (spans.of(stream.frame_bytes).slots, stream.period_ns * PS_PER_NS)
@@ -81,7 +83,7 @@ def _has_row(needs: Needs, spans: Spans) -> bool:
 
 
 def _with_room(needs: Needs, choice: Choice) -> Choice:
-    """The same slots with room for the longest frames that there can be."""
+    """The same slots with room for the longest possible frames."""
     longest = _longest(needs, choice.slot_bytes)
     best, low = choice, choice.spans.slots_max - 1
     high = middle = min(longest.slots_max or SLOTS_MAX, SLOTS_MAX)
@@ -96,7 +98,7 @@ def _with_room(needs: Needs, choice: Choice) -> Choice:
 
 
 def _tried(needs: Needs, choice: Choice, slot_bytes: int, frame_bytes: int) -> Choice | None:
-    """Slots with room for frames of this length; None: they would cost more than `choice` does."""
+    """Slots with room for frames of this length; None: they would cost more than `choice`."""
     asked = dataclasses.replace(needs, beside_bytes=frame_bytes)
     stated = needs.station.keepon.batch_slots
     least = posting.choice_for(asked, slot_bytes, 1 if stated == "auto" else int(stated))
@@ -114,7 +116,7 @@ def _tried(needs: Needs, choice: Choice, slot_bytes: int, frame_bytes: int) -> C
     spare_ns = min(needs.advances_ns) - (needs.way.worst_ns if needs.way is not None else 0)
     before_ns, after_ns = (polls.slack_ns(one.posting, needs.nic) for one in (choice, wide))
     read_ns, coarse_ns = (posting.granularity_ns(needs, one) for one in (choice, wide))
-    # Stations that follow were planned with how coarse the grandmaster's stamps were.
+    # The plans of stations that follow rely on the granularity of the grandmaster's stamps.
     leads = needs.scenario.sync.grandmaster == needs.station.name and needs.room_ns is not None
     is_worse = (
         posting.is_accurate(needs, choice) > posting.is_accurate(needs, wide)
@@ -126,7 +128,7 @@ def _tried(needs: Needs, choice: Choice, slot_bytes: int, frame_bytes: int) -> C
 
 
 def reason(needs: Needs, choice: Choice, allowed: list[int]) -> list[Reason]:
-    """Which MTU is left to best effort; if below 1500, what limits it and what would raise it."""
+    """The MTU left to best effort; if it is below 1500, what limits it and what would raise it."""
     if (tc := class_of(needs.station.keepon)) is None:
         return []
     spans, row_slots = choice.spans, rows.longest_row(allowed, tc)

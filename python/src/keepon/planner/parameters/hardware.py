@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a plan assumes of a NIC with a ring, and what a host adds between an application and the
+"""What a plan assumes of a NIC with a ring, and of the host between an application and the
 driver.
 """
 
@@ -18,17 +18,16 @@ from keepon.model.spans import DRIFT_PPB
 
 @dataclass(frozen=True)
 class Nic:
-    """A ring NIC whose index counts frames that have left; the simulator's, unless a caller says
-    otherwise.
+    """A ring NIC whose index counts frames that have left; by default the simulator's NIC.
 
     Attributes:
-        prefetch_slots: frames beyond the one on the wire that it may have fetched already.
+        prefetch_slots: most frames beyond the one on the wire that the NIC has fetched.
         index_read_ns: duration of one read of its index.
         index_lag_ns: range of the delay after which the index shows that a frame has left.
-        fetch_ns: from its decision to fetch a frame to having it.
-        restart_ns: from a doorbell on an idle wire to the first bit.
+        fetch_ns: time from the decision to fetch a frame until the NIC has it.
+        restart_ns: time from a doorbell on an idle wire to the first bit.
         drift_ppb: stated bound of CPU against NIC clock (the core's default).
-        cpu_tick_ns: resolution of the CPU counter, rounded up: readings are rounded down to it
+        cpu_tick_ns: resolution of the CPU counter, rounded up; readings are rounded down to it
             (caps.cpu_tick_ns).
     """
 
@@ -42,8 +41,8 @@ class Nic:
 
     @property
     def tick_blur_ns(self) -> int:
-        """What the CPU counter leaves open between a reading of the index and now: it is rounded
-        down at both.
+        """Uncertainty of an interval by the CPU counter, which is rounded down at a reading of the
+        index and now.
         """
         return 2 * self.cpu_tick_ns
 
@@ -52,7 +51,7 @@ NIC = Nic()
 
 
 def nic_for(station: Station) -> Nic:
-    """The NIC as the driver of this station sees it, by the counter of its CPU."""
+    """The NIC as the station's driver sees it, with the counter of its CPU."""
     own = station.nic
     return dataclasses.replace(
         NIC,
@@ -73,14 +72,13 @@ def tail_over(stage: Stage, margin_ns: int) -> float:
 
 @dataclass(frozen=True)
 class Host:
-    """The stages of a station's host, as far as keepon passes them, and what one poll costs its
-    core.
+    """The host stages that frames of keepon pass, and the cost of one poll.
 
     Attributes:
-        stages: by name, for driver keepon.
-        poll_cost_ns: CPU time of one poll, waking up included; `poll_cost_source` says from where.
-        shared_ns: what polls of the station's other ports may keep the software of this one
-            waiting, each once: 0 with one port.
+        stages: stages of driver keepon, by name.
+        poll_cost_ns: CPU time of one poll, wake-up included; `poll_cost_source` names the source.
+        shared_ns: longest time that polls of the station's other ports delay this port's software,
+            one poll each: 0 with one port.
     """
 
     stages: dict[str, Stage]
@@ -90,9 +88,7 @@ class Host:
 
     @property
     def occupancy_ns(self) -> int:
-        """How long one frame keeps the driver from the next, as in the simulator: base and median
-        of its path.
-        """
+        """Time per frame in the driver, as in the simulator: base and median of the stage."""
         return self.stages["driver"].base_ns + self.stages["driver"].median_ns
 
     @property
@@ -108,8 +104,8 @@ class Host:
 def published_poll_cost() -> Sourced:
     """CPU time of one poll on the published board, in ns; calibrated.
 
-    The poll thread sleeps for what is left of a batch after the overhead (section A.3), so a share
-    s of the CPU with a sleep z says that everything else takes z s / (1 - s).
+    The poll thread sleeps for the rest of a batch after the overhead (section A.3), so with a CPU
+    share s and a sleep z a poll takes z s / (1 - s).
     """
     figures = published.load()
     figure, overhead_us = (
@@ -123,10 +119,10 @@ def published_poll_cost() -> Sourced:
 
 
 def host_for(scenario: Scenario, station: Station, ports: int = 1) -> Host:
-    """The host of a station of so many ports, with the tail as the scenario scales it."""
+    """The host of a station with `ports` ports; the scenario scales its tail."""
     stages, _ = host_of(station.host, "keepon", scenario.host_tail_scale)
     base = station.host.base if isinstance(station.host, HostTable) else station.host
-    # a poll reads the index when it begins and when it ends, and has the core until then
+    # a poll reads the index at its begin and end, and occupies the core until then
     reads_ns = 2 * station.nic.index_read_ns
     if base == "ideal":
         source = "one read of the index; no other work"

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Can the classes of one station own slots of their own with every stream in them? Asked before the
-network is planned.
+"""Checks, before the network is planned, whether the classes of one station can own separate slots
+that hold every stream.
 
-The question is the partition problem of section A.7 (keepon.planner.partition) with the jitter that
-streams allow; classes with slots "rest" share theirs, slots listed by hand stay whose they are. A
-proof that nothing fits is final: the network leaves a stream less freedom, never more.
+This is the partition problem of section A.7 (keepon.planner.partition) with the jitter that streams
+allow; classes with slots "rest" share their slots, and listed slots keep their owners. A proof that
+nothing fits is final: the network leaves a stream less freedom, never more.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from keepon.planner.partition.problem import Problem
 from keepon.planner.partition.problem import Stream as Row
 
 SEARCH_S = 0.1
-"""Of work (WorkClock), for one slot and partition period where neither bounds nor construction
+"""Seconds of a WorkClock for one slot and partition period that neither bounds nor construction
 decide.
 
-Of work and not of the wall: the same station gets the same partition on a machine under load.
+Work, not wall time: a station gets the same partition on a machine under load.
 """
 
 FEASIBLE, INFEASIBLE, UNDECIDED = "feasible", "infeasible", "undecided"
@@ -35,11 +35,10 @@ FEASIBLE, INFEASIBLE, UNDECIDED = "feasible", "infeasible", "undecided"
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether the classes fit, how that was decided, and if not the proof of
-    keepon.planner.partition.bounds.
+    """Whether the classes fit, the method, and if not the proof of keepon.planner.partition.bounds.
 
     Attributes:
-        streams: ids of the streams that the proof is about; empty unless infeasible.
+        streams: ids of the streams in the proof; empty unless infeasible.
     """
 
     answer: str
@@ -53,11 +52,10 @@ class Question:
     """One station with a slot time and a partition period.
 
     Attributes:
-        streams: of the station; every period is a multiple of the slot time.
-        phase_ps: of txtimes against slot starts.
-        reserve_slots: of the partition, to be left to classes with slots "rest" that send best
-            effort.
-        spans: what frames take of the slots; None: one each.
+        streams: streams of the station; every period is a multiple of the slot time.
+        phase_ps: txtimes relative to slot starts.
+        reserve_slots: partition slots to leave to classes with slots "rest" that send best effort.
+        spans: slots of a frame, by its length; None: one slot each.
     """
 
     streams: tuple[Stream, ...]
@@ -69,12 +67,12 @@ class Question:
     spans: Spans | None = None
 
     def slots_of(self, stream: Stream) -> int:
-        """Slots in a row that a frame takes."""
+        """Consecutive slots of a frame."""
         return 1 if self.spans is None else self.spans.of(stream.frame_bytes).slots
 
     @property
     def load(self) -> Fraction:
-        """Share of all slots the streams need."""
+        """Share of all slots that the streams need."""
         return sum(
             (
                 Fraction(self.slots_of(stream) * self.slot_ps, stream.period_ns * PS_PER_NS)
@@ -85,7 +83,7 @@ class Question:
 
     @property
     def holds_all_periods(self) -> bool:
-        """Is the partition as long as all periods together, so that no slot is owned in vain?"""
+        """Whether the partition is a multiple of all periods, so that every owned slot is used."""
         periods = (stream.period_ns * PS_PER_NS // self.slot_ps for stream in self.streams)
         return all(self.partition_slots % period == 0 for period in periods)
 
@@ -100,8 +98,7 @@ def _row(question: Question, stream: Stream, index: int, owner: int) -> Row:
     period = stream.period_ns * PS_PER_NS // question.slot_ps
     length = question.slots_of(stream)
     if stream.offset_ns != "auto":
-        # The nearest slot, as the planner takes it; whether the offset is on the grid is its
-        # affair.
+        # The nearest slot, as in the planner, which checks whether the offset is on the grid.
         at_ps = int(stream.offset_ns) * PS_PER_NS - question.phase_ps + question.slot_ps // 2
         place = at_ps // question.slot_ps % period
         return Row(index, owner, stream.tc, period, 0, length, place, place)
@@ -121,8 +118,8 @@ def _problem(
 
 
 def _parts(question: Question) -> list[tuple[tuple[Stream, ...], Problem]]:
-    """Streams whose class has slots by hand, class by class, then all others: their slots are apart
-    anyway.
+    """Streams of classes with listed slots, class by class, then all other streams: their slots are
+    disjoint.
     """
     listed = {
         entry.tc: {slot for slot in entry.slots if slot < question.partition_slots}
@@ -152,7 +149,7 @@ def _decide(problem: Problem, search_s: float) -> Verdict:
         return Verdict(FEASIBLE, "construction")
     if search_s <= 0:
         return Verdict(UNDECIDED, "not searched")
-    # Loads CP-SAT, which takes a second that most stations need not spend.
+    # CP-SAT takes a second to load, which most stations need not spend.
     from keepon.planner.partition import answer, solve
 
     outcome = solve.decide(problem, Limits(search_s, clock=WorkClock()))
@@ -164,8 +161,8 @@ def decide(question: Question, search_s: float = SEARCH_S) -> Verdict:
     """Whether every stream can have its slots; the first part of the station that cannot decides.
 
     Args:
-        search_s: where bounds and construction leave it open, search so many seconds of a
-            WorkClock; 0: not at all.
+        search_s: seconds of a WorkClock for a search where bounds and construction do not decide;
+            0: no search.
     """
     by_hand = {
         slot
@@ -194,8 +191,8 @@ def decide(question: Question, search_s: float = SEARCH_S) -> Verdict:
 
 
 def conflicting(question: Question, verdict: Verdict) -> tuple[str, ...]:
-    """Streams of which none can be left out without the proof failing; all of the verdict's where
-    it is no bound.
+    """A minimal set of streams for which the proof holds; all of the verdict's streams if the proof
+    is no bound.
     """
     if verdict.method != "bound":
         return verdict.streams
@@ -221,7 +218,7 @@ def _is_disproved(question: Question, streams: tuple[Stream, ...]) -> bool:
 
 
 def shares_of_proof(proof: dict[str, Any]) -> str:
-    """The bound that fails, in words."""
+    """The violated bound, in words."""
     if proof.get("bound") == "crossing":
         return (
             "two of its streams meet sooner or later, whatever their releases (modulo"
@@ -257,8 +254,6 @@ def best_effort_share(rates: list[tuple[int, int, int]], slot_ps: int) -> Fracti
 
 
 def reserve_slots(share: Fraction, messages: bool, partition_slots: int) -> int:
-    """Slots of the partition to leave for best effort, one at least for PTP's messages; less than
-    all of them.
-    """
+    """Partition slots to leave for best effort, at least one for PTP messages; fewer than all."""
     wanted = max(math.ceil(share * partition_slots), 1 if messages else 0)
     return min(wanted, max(0, partition_slots - 1))

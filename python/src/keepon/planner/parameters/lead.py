@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How long before its txtime a frame must be there: what the core needs, and what the host takes to
-bring it.
+"""Lead time: how long before its txtime the driver must have a frame, and how long the host takes
+to hand it over.
 
-A frame may have a slot that is at least `lead_slots` ahead of the greatest possible head at the
-moment of submission (docs/model.md). With w the width of the interval in which the wire is known to
-be, and s the slot time, that holds for every slot whose start is more than (lead_slots - 1) s + w
-away. Right after one reading of the index w is a slot and what the reading leaves open; more
-readings only narrow it (docs/model.md), usually to some per cent of a slot. So `lead_time_ns` is
-enough whatever was read before, and about a slot more than what is usually needed.
+A frame may take a slot that is at least `lead_slots` ahead of the greatest possible head at its
+submission (docs/model.md). With slot time s, and w the width of the interval in which the position
+of the wire is known to be, these are the slots that start more than (lead_slots - 1) s + w later.
+Right after one reading of the index w is a slot and the uncertainty of the reading; more readings
+only narrow w (docs/model.md), usually to some per cent of a slot. So `lead_time_ns` suffices after
+any readings, and usually about a slot less would.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from keepon.planner.parameters.hardware import NIC, Host, Nic, tail_over
 from keepon.planner.parameters.polls import Posting, interval_ns, slack_ns
 
 SPAN_STORE_NS = 200
-"""What the core reckons for each slot of a frame that takes several (KPN_SPAN_STORE_NS)."""
+"""Time that the core allows for each slot of a frame that takes several (KPN_SPAN_STORE_NS)."""
 
 
 def lead_slots(posting: Posting, nic: Nic = NIC) -> int:
     """Slots from the greatest possible head to the first that may be changed; in paper mode at
     least a batch (C3).
 
-    Where there are frames of several slots it is one more, and where streams share slots with them
-    the others of the longest, which keeps those that it has begun.
+    With frames of several slots it is one more; where streams share slots with such frames, also
+    the remaining slots of the longest frame, which keeps the slots that it has begun.
     """
     fetched = nic.prefetch_slots + 1
     if not posting.locked:
@@ -40,11 +40,13 @@ def lead_slots(posting: Posting, nic: Nic = NIC) -> int:
 
 
 def strip_width_ns(posting: Posting, trim_up_ps: int, nic: Nic = NIC) -> int:
-    """Width in ns of what is known of the wire just before the next poll, from one reading alone.
+    """Width in ns of the interval in which the wire is known to be just before the next poll, from
+    one reading alone.
 
-    A reading leaves open a slot, trimmed longer at most, the range of the index's lag, the duration
-    of the read and a tick of the CPU counter before it and one now; until the next poll the stated
-    drift between the crystals is added, twice as either may be the faster.
+    The uncertainty of a reading is a slot at its longest trim, the range of the index's lag, the
+    duration of the read, and two ticks of the CPU counter, one before the reading and one now.
+    Until the next poll the stated drift between the crystals adds twice, as either crystal may be
+    the faster.
     """
     drift_ns = -(-2 * nic.drift_ppb * (interval_ns(posting, nic) + nic.index_read_ns) // 10**9)
     return (
@@ -57,16 +59,16 @@ def strip_width_ns(posting: Posting, trim_up_ps: int, nic: Nic = NIC) -> int:
 
 
 def lead_time_ns(posting: Posting, rate_bps: int, trim_up_bytes: int = 0, nic: Nic = NIC) -> int:
-    """From the hand-over to the driver to the txtime at least, in ns, so that no frame is late.
+    """Least time in ns from the hand-over to the driver to the txtime with which no frame is late.
 
-    Slots of mode "phase-locked" start on the grid, and so does the one a txtime means. In mode
-    "paper" their phase is arbitrary and the slot in progress at the txtime is taken, which may have
-    begun a slot earlier. A poll under way keeps a submission waiting for two reads of the index.
+    In mode "phase-locked" the slot of a txtime starts on the grid. In mode "paper" the phase of
+    slots is arbitrary, and a frame takes the slot in progress at its txtime, which may have begun a
+    slot earlier. A poll in progress delays a submission by two reads of the index.
 
     Args:
         posting: slot, batch, depth.
-        rate_bps: of the link.
-        trim_up_bytes: how much longer a slot may be made; 0 in paper mode.
+        rate_bps: rate of the link.
+        trim_up_bytes: longest extension of a slot; 0 in paper mode.
 
     Source: KeepON paper section 3.3 (C3) and A.10 (G2: batch x slot time); the terms beyond that
     are this core's.
@@ -82,9 +84,11 @@ def lead_time_ns(posting: Posting, rate_bps: int, trim_up_bytes: int = 0, nic: N
 
 
 def tail_ns(posting: Posting, slots: int, lead_ns: int, host: Host, nic: Nic = NIC) -> int:
-    """How much longer the lead time is for frames of several slots, in ns: one of which some are
-    posted and others are not waits for the next poll, which posts them, and takes them by the one
-    after that. So do those behind it. Nothing where what is posted always reaches far enough.
+    """How much longer the lead time is for frames of several slots, in ns.
+
+    A frame of which only some slots are posted waits for two polls: the next poll posts the other
+    slots, and the one after it takes the frame. Frames behind it wait, too. 0 if posted slots
+    always reach far enough.
     """
     poll_ns = interval_ns(posting, nic) + host.poll_late_usual_ns + 2 * nic.index_read_ns
     left_ns = slack_ns(posting, nic) - host.poll_late_usual_ns
@@ -95,14 +99,14 @@ def tail_ns(posting: Posting, slots: int, lead_ns: int, host: Host, nic: Nic = N
 
 @dataclass(frozen=True)
 class HandOver:
-    """How a frame gets from its application to the driver.
+    """The way of a frame from its application to the driver.
 
     Attributes:
-        usual_ns: from txtime - advance to the driver, tails aside.
+        usual_ns: time from txtime - advance to the driver, tails excluded.
         worst_ns: the same with every stage at its cap.
-        limit_ns: with ETF or guard in front, hand-over starts no earlier than this before the
-            txtime; None without.
-        limited_ns: what follows that: its timer and the driver.
+        limit_ns: with ETF or guard in front, the earliest hand-over before the txtime; None
+            without.
+        limited_ns: time of the stages after that: its timer and the driver.
     """
 
     usual_ns: int
@@ -112,7 +116,7 @@ class HandOver:
 
 
 def hand_over(station: Station, host: Host) -> HandOver | None:
-    """The way of a frame with a txtime; None where frames carry none (release "sleep")."""
+    """The way of a frame with a txtime; None where frames have no txtime (release "sleep")."""
     if station.release == "sleep":
         return None
     stages = [host.stages[name] for name in ("wakeup", "stack", "driver")]
@@ -130,8 +134,8 @@ def hand_over(station: Station, host: Host) -> HandOver | None:
 
 
 def late_probability(advance_ns: int, lead_ns: int, way: HandOver, host: Host) -> float:
-    """Probability that the tail of waking up makes a frame late, by the host's model; 0 if that
-    cannot be.
+    """Probability that the tail of the wake-up makes a frame late, by the host model; 0 if it
+    cannot.
     """
     return tail_over(host.stages["wakeup"], advance_ns - lead_ns - way.usual_ns)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a port of a station has to do, and what was chosen for one slot size."""
+"""What a port of a station must send, and the parameters chosen for one slot size."""
 
 from __future__ import annotations
 
@@ -19,32 +19,34 @@ from keepon.planner.parameters.hardware import Host, Nic, nic_for
 from keepon.planner.parameters.polls import Posting
 
 POSTED_NS = 2_560_000
-"""How long what is posted lasts where no `advance_ns` bounds it, as keepon.ko has it by default."""
+"""How long posted slots last where no `advance_ns` limits them, as in keepon.ko by default."""
 POLL_NS = 1_000_000
-"""The longest batch there, likewise: sent frames go back to their senders with the next poll."""
+"""The longest batch there, also as in keepon.ko: senders get their buffers back at the next
+poll.
+"""
 ADVANCE_NS = 100_000
-"""Assumed instead in mode "paper", where best effort waits for batches, and of clock "dual"."""
+"""Assumed advance in mode "paper", where best effort waits for batches, and with clock "dual"."""
 
 
 @dataclass(frozen=True)
 class Needs:
-    """A port of a station, what it sends and what it runs on.
+    """A port of a station, its traffic, NIC and host.
 
     Attributes:
-        name: of the port; a station with one port has no other name than that of the station.
-        index: of the station in the scenario.
-        streams, loads: that leave by it, with their index in the scenario.
+        name: name of the port; that of the station if it has one port.
+        index: index of the station in the scenario.
+        streams, loads: traffic that leaves by the port, with its index in the scenario.
         beside: streams of the station's other ports, which pass the same host.
-        way: how frames get to the driver; None: without txtime.
-        budget_ns: how far the clock may be off (station.clock_error_ns); None where PTP does not
-            set it.
-        master_ns: granularity of the grandmaster's stamps, if that is another station with slots.
-        counted: whether a station with clock "dual" at the other end counts the slots, of which
-            frames take one each then.
-        room_ns: half of the granularity that this station's reading of its clock may have; None:
-            any.
-        beside_bytes: longest frame to leave room for beside those that the port sends itself.
-        sizes: slot lengths to try, in order; empty: all that there can be.
+        way: the way of frames to the driver; None: without txtime.
+        budget_ns: allowed clock error (station.clock_error_ns); None where PTP does not set the
+            clock.
+        master_ns: granularity of the grandmaster's stamps, if the grandmaster is another station
+            with slots.
+        counted: whether the neighbour, with clock "dual", counts the slots; frames then take one
+            slot each.
+        room_ns: allowed half of the granularity of this station's clock; None: any.
+        beside_bytes: longest frame to leave room for, beside the port's own frames.
+        sizes: slot lengths to try, in order; empty: all possible ones.
     """
 
     scenario: Scenario
@@ -74,13 +76,13 @@ class Needs:
 
     @property
     def message_bytes(self) -> int | None:
-        """Longest message of PTP; None where PTP does not set the clocks."""
+        """Longest PTP message; None where PTP does not set the clocks."""
         sync = self.scenario.sync
         return PTP_MESSAGE_BYTES[sync.mode] if sync.by_ptp else None
 
     @property
     def longest_flow(self) -> tuple[str, int]:
-        """Of what leaves here the longest: how messages about its length begin, and that."""
+        """The longest frame that leaves here: the start of messages about it, and its length."""
         found = [
             (f'stream[{index}].frame_bytes` (stream "{stream.id}")', stream.frame_bytes)
             for index, stream in self.streams
@@ -94,7 +96,7 @@ class Needs:
         return max(found, key=lambda flow: flow[1], default=("", FRAME_BYTES_MIN))
 
     def lengths(self, spans: Spans) -> Iterable[int]:
-        """Lengths of frames that may leave here, as far as they take several slots."""
+        """Lengths of frames that may leave here and take several slots."""
         every = [load.kind == "tcp" for _, load in self.loads]
         if any(every) or self.beside_bytes or self.station.keepon.frame_bytes_max != "auto":
             return range(spans.single_bytes + 1, spans.frame_bytes_max + 1)
@@ -102,7 +104,9 @@ class Needs:
         return found | {load.frame_bytes for _, load in self.loads} | {self.message_bytes or 0}
 
     def spans(self, slot_bytes: int) -> Spans:
-        """Frames of several slots of this length: as long as stated, or as what leaves here."""
+        """Slots of a frame, by its length, for this slot length; the longest frame is the stated
+        one or the longest that leaves here.
+        """
         options, longest = self.station.keepon, self.longest_flow[1]
         single = spans_of(self.station, slot_bytes, 0).single_bytes
         stated = options.frame_bytes_max
@@ -113,7 +117,7 @@ class Needs:
 
     @property
     def shares_slots(self) -> bool:
-        """Whether frames of another class may have slots of a stream's class."""
+        """Whether frames of another class may use slots of a stream's class."""
         kinds = {entry.tc: entry.slots for entry in self.station.keepon.classes}
         listed = Counter(slot for kind in kinds.values() if isinstance(kind, list) for slot in kind)
         own = [kinds.get(stream.tc) for _, stream in self.streams]
@@ -123,8 +127,8 @@ class Needs:
 
     @property
     def posts_long(self) -> bool:
-        """Whether the port posts for as long as keepon.ko does by default, whose defaults for mode
-        "paper" and clock "dual" are short, too.
+        """Whether the port posts slots for as long as keepon.ko does by default; mode "paper" and
+        clock "dual" post fewer, as in keepon.ko.
         """
         return not (self.streams or self.paper or self.station.keepon.clock == "dual")
 
@@ -134,7 +138,7 @@ class Needs:
         return [stream.advance_ns for _, stream in self.streams] or [assumed_ns]
 
     def up_to(self, frame_bytes: int) -> Needs:
-        """The same with no frame longer than that, sent or stated."""
+        """The port with no frame longer than that, sent or stated."""
         station, options = self.station, self.station.keepon
         if options.frame_bytes_max != "auto":
             stated = min(int(options.frame_bytes_max), frame_bytes)
@@ -168,11 +172,10 @@ def _cut(flow: _Flow, frame_bytes: int) -> _Flow:
 
 @dataclass(frozen=True)
 class Choice:
-    """Ring and posting of one slot size, and what follows from them; times in ns.
+    """Ring and posting for one slot size, and the resulting times in ns.
 
     Attributes:
-        limited_by: what kept the batch from being larger, in words; empty if the scenario states
-            it.
+        limited_by: what limits the batch, in words; empty if the scenario states the batch.
         sync_error_ns: Eq. 4; None where PTP does not set the clock.
     """
 

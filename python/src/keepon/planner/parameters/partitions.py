@@ -2,9 +2,9 @@
 """Slot size and partition period of a station, chosen together (KeepON paper section A.10; G8 to
 G10, E15).
 
-Slot sizes from the shortest on, for each the partition periods from the one that wastes least on;
-the first pair that the isolation of isolation.py does not rule out is taken. What best effort asks
-for is left if that can be.
+The search tries slot sizes from the shortest, and for each the partition periods from the least
+wasteful; it takes the first pair that isolation.py does not rule out, and leaves slots for best
+effort if it can.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from keepon.planner.parameters.needs import Needs
 PERIODS_MAX = 12
 """Partition periods tried for one slot size."""
 SEARCHES_MAX = 3
-"""Pairs searched at all, where neither a bound nor a construction decides; then the planner of the
-network tries.
+"""Pairs searched in total where neither a bound nor a construction decides; then the network
+planner decides.
 """
 
 
@@ -34,11 +34,11 @@ class Chosen:
     """A slot size with a partition period.
 
     Attributes:
-        verdict: of the isolation; None in paper mode, where slots are not on the schedule's grid.
-        tried: pairs ruled out before it, (slot_bytes, partition_slots).
-        sizes: all slot sizes that were possible.
-        reserve_slots: left to best effort, PTP and trims; best_effort_met: as much as the loads ask
-            for.
+        verdict: isolation verdict; None in paper mode, where slots are not on the schedule's grid.
+        tried: pairs ruled out before, (slot_bytes, partition_slots).
+        sizes: all possible slot sizes.
+        reserve_slots: slots left to best effort, PTP and trims; best_effort_met: whether they are
+            as many as the loads need.
     """
 
     slot_bytes: int
@@ -51,11 +51,11 @@ class Chosen:
 
 
 def check_best_effort(needs: Needs) -> None:
-    """Loads and PTP's messages have slots at all: a class with slots "auto" gets those of its
-    streams only.
+    """Check that loads and PTP messages have slots: a class with slots "auto" has only those of its
+    streams.
 
     Raises:
-        ConfigError: one sentence on the first load, or the class of PTP, that would never be sent.
+        ConfigError: one sentence on the first load, or the class of PTP, that could never be sent.
     """
     station = needs.station
     if needs.paper and station.keepon.partition_slots == "auto":
@@ -95,7 +95,7 @@ def _questions(
         periods = slots.partition_periods(
             [stream.period_ns * PS_PER_NS // slot_ps for stream in streams]
         )
-        # A table that repeats sooner than trims must come would have more slots for them.
+        # A table that repeats sooner than trims must come would spend more slots on them.
         apart = trims.gap_slots(options, slot_bytes) if options.trim == "reserved" else 1
         periods = [period * max(1, apart // period) for period in periods]
     return [
@@ -115,13 +115,13 @@ def _questions(
 def _reserve(
     needs: Needs, slot_bytes: int, slot_ps: int, partition_slots: int, with_best_effort: bool
 ) -> int:
-    """Slots for trims, and, if asked for, for loads and PTP in classes with slots "rest"."""
+    """Slots for trims and, if requested, for loads and PTP in classes with slots "rest"."""
     kept = trims.reserve(needs.station.keepon, slot_bytes, partition_slots)
     if not with_best_effort:
         return kept
     rest = {entry.tc for entry in needs.station.keepon.classes if entry.slots == "rest"}
     own = [load for _, load in needs.loads if load.tc in rest]
-    # What has no rate of its own takes whatever is there.
+    # A load without a rate needs no reserve: it takes the slots that are left.
     spans = needs.spans(slot_bytes)
     rates = [
         (load.rate_bps, load.frame_bytes, spans.of(load.frame_bytes).slots)
@@ -144,8 +144,8 @@ def choose(
 
     Args:
         sizes: slot sizes to try, in order.
-        ring_slots: of the first; paper mode's partition repeats with the ring.
-        serves: whether a size can be used at all; one can.
+        ring_slots: ring for the first size; in paper mode the partition repeats with the ring.
+        serves: whether a size is usable; at least one is.
 
     Raises:
         InfeasibleError: all are ruled out; with the bound, the streams and a change that was
@@ -187,17 +187,16 @@ def choose(
                     refused = refused or (question, verdict, slot_bytes)
                     tried.append((slot_bytes, question.partition_slots))
                 elif question.holds_all_periods:
-                    # No other pair has more room (slots.py): what fits here is the planner's to
-                    # find out.
+                    # No other pair has more room (slots.py): the planner finds out what fits here.
                     return found
                 elif undecided is None:
                     undecided = found
         if undecided is not None:
             return undecided
-    assert refused is not None  # there is at least one pair, and each is one of the three
+    assert refused is not None  # there is at least one pair, and each has one of the three results
     question, verdict, slot_bytes = refused
     if question.load > 1:
-        # The wire is too slow, whoever owns its slots: the network's planner says so of any talker.
+        # The wire is too slow whatever the ownership; the network planner says so for any talker.
         return Chosen(slot_bytes, question.partition_slots, verdict, tuple(tried), tuple(sizes))
     raise _infeasible(needs, question, slot_bytes, len(tried))
 

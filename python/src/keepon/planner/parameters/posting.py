@@ -2,9 +2,9 @@
 """Ring, batch and depth of a station for one slot size, and their refusals (KeepON paper section
 A.10, second step).
 
-The batch is the largest power of two with Eq. 4 within the stated clock error, with which a batch
-and the way to the driver are within every stream's advance, and which polls sustain (G11, G14).
-What the scenario fixes is kept.
+The batch is the largest power of two for which Eq. 4 is within the stated clock error, a batch and
+the way to the driver are within every stream's advance, and polls keep the wire busy (G11, G14).
+Stated values are kept.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from keepon.planner.parameters.polls import Posting
 RING_SLOTS_MIN = 32
 RING_SLOTS_MAX = 1024
 WHOLE_RING_SLOTS_MAX = 256
-"""Of a port that no advance bounds, on a NIC without fragments: what a Raspberry Pi 4 has."""
+"""Ring of a port that no advance limits, on a NIC without fragments: that of a Raspberry Pi 4."""
 BATCH_SLOTS_MAX = 512
 PAPER_RING_SLOTS = 32
 PAPER_BATCH_SLOTS = 16
@@ -44,9 +44,10 @@ def _power_of_two(number: int, up: bool) -> int:
 
 
 def _ring_slots(needs: Needs, spans: Spans, slot_ps: int) -> int:
-    """Enough to hold what is handed over early, or what is posted where nothing is, with a quarter
-    to spare; what comes earlier is held back. And for the longest frame, and the slots of two that
-    the tail must not divide.
+    """Ring slots: enough for frames handed over early, or for the posted slots of a port without
+    streams, with a quarter to spare; class queues hold back frames that come earlier. With frames
+    of several slots also enough for the longest, and for the slots of two that the tail must not
+    divide.
     """
     stated = needs.station.keepon.ring_slots
     if stated != "auto":
@@ -55,7 +56,7 @@ def _ring_slots(needs: Needs, spans: Spans, slot_ps: int) -> int:
         return PAPER_RING_SLOTS
     covered = -(-5 * max(needs.advances_ns) * PS_PER_NS // (4 * slot_ps))
     if spans.frame_bytes_max:
-        # And so many more that a frame handed over late is not divided by the tail.
+        # Room so that the tail does not divide a frame that is handed over late.
         kept = room.ahead_slots(spans, slot_ps, needs.nic) + 4 * spans.slots_max
         covered = max(covered, kept)
     few = needs.posts_long and needs.station.nic.fragments_max == 1
@@ -64,8 +65,8 @@ def _ring_slots(needs: Needs, spans: Spans, slot_ps: int) -> int:
 
 
 def _depth_slots(needs: Needs, spans: Spans, batch_slots: int, ring_slots: int) -> int:
-    """In paper mode the batch, else all but what a late completion, or two of the longest frames,
-    may need.
+    """Depth: in paper mode the batch, else the ring less the slots for a late completion, or for
+    two of the longest frames.
     """
     stated = needs.station.keepon.depth_slots
     if stated != "auto":
@@ -75,7 +76,7 @@ def _depth_slots(needs: Needs, spans: Spans, batch_slots: int, ring_slots: int) 
 
 
 def choice_for(needs: Needs, slot_bytes: int, batch_slots: int) -> Choice:
-    """Everything that follows from slot and batch; nothing is checked."""
+    """Everything that follows from slot and batch, unchecked."""
     options, spans = needs.station.keepon, needs.spans(slot_bytes)
     slot_ps = wire_time_ps(spans.slot_bytes, needs.rate_bps)
     ring_slots = _ring_slots(needs, spans, slot_ps)
@@ -106,8 +107,8 @@ def choice_for(needs: Needs, slot_bytes: int, batch_slots: int) -> Choice:
 
 
 def _limits(needs: Needs, choices: list[Choice]) -> list[tuple[str, Callable[[Choice], bool]]]:
-    """What a batch has to satisfy, with what to call it where it is the reason; those that matter
-    most first.
+    """Conditions on a batch, the most important first, each with the sentence for a batch that it
+    limits.
     """
     way_ns = needs.way.usual_ns if needs.way is not None else 0
     advance_ns = min(needs.advances_ns)
@@ -118,7 +119,7 @@ def _limits(needs: Needs, choices: list[Choice]) -> list[tuple[str, Callable[[Ch
         return max(choice.posting.batch_ns, choice.lead_ns) + way_ns <= advance_ns
 
     def accurate(choice: Choice) -> bool:
-        # Where no batch is accurate enough, as accurate as the smallest.
+        # Where no batch is accurate enough, the accuracy of the smallest suffices.
         return is_accurate(needs, choice) or granularity_ns(needs, choice) == granularity_ns(
             needs, choices[-1]
         )
@@ -140,8 +141,8 @@ def _limits(needs: Needs, choices: list[Choice]) -> list[tuple[str, Callable[[Ch
 
 
 def least_slot_bytes(needs: Needs) -> int:
-    """Shortest slot for which the NIC gets frames as fast as they leave, trimmed as far
-    as allowed.
+    """Shortest slot for which the NIC fetches frames as fast as they leave, at the longest downward
+    trim.
     """
     trim_bytes = 0 if needs.paper else needs.station.keepon.trim_down_bytes
     wire_bytes = -(
@@ -151,28 +152,28 @@ def least_slot_bytes(needs: Needs) -> int:
 
 
 def is_accurate(needs: Needs, choice: Choice) -> bool:
-    """Is the clock's error, as far as slot and batch make it, within what is stated? (G3)"""
+    """Whether slot and batch keep the clock error within the stated one (G3)."""
     return needs.room_ns is None or granularity_ns(needs, choice) / 2 <= needs.room_ns
 
 
 def granularity_ns(needs: Needs, choice: Choice) -> Fraction:
-    """What a reading of the station's clock leaves open."""
+    """Uncertainty of a reading of the station's clock."""
     return synchronisation.granularity_ns(needs.station.keepon.clock, choice.posting, needs.nic)
 
 
 def _sleeps(posting: Posting) -> bool:
-    """Is a batch on the wire for longer than what is kept free of an interval?"""
+    """Whether a batch lasts longer than the time kept free in an interval."""
     return 1000 * posting.poll_overhead_ns < posting.batch_slots * posting.slot_ps
 
 
 def is_sustained(needs: Needs, choice: Choice) -> bool:
-    """Does the wire keep running if polls are as late as they usually are? (G14)"""
+    """Whether the wire keeps running if polls are as late as usual (G14)."""
     return polls.slack_ns(choice.posting, needs.nic) >= needs.host.poll_late_usual_ns
 
 
 def _auto_batch(needs: Needs, slot_bytes: int) -> Choice:
-    """The largest batch within all limits; where there is none, the smallest within those that
-    matter more.
+    """The largest batch within all limits; if there is none, the smallest within the most important
+    limits.
     """
     spans = needs.spans(slot_bytes)
     ring_slots = _ring_slots(needs, spans, wire_time_ps(slot_bytes, needs.rate_bps))
@@ -202,7 +203,7 @@ def _auto_batch(needs: Needs, slot_bytes: int) -> Choice:
 
 
 def _posted(needs: Needs, slot_bytes: int) -> Choice:
-    """With the batch that is stated, or the one that serves best; nothing is checked."""
+    """The stated batch, or the best one, unchecked."""
     stated = needs.station.keepon.batch_slots
     if stated == "auto":
         return _auto_batch(needs, slot_bytes)
@@ -261,8 +262,8 @@ def choose(needs: Needs, slot_bytes: int) -> Choice:
 
 
 def _overheads_ns(needs: Needs, posting: Posting) -> range:
-    """What may be kept free of every interval so that a usual poll comes in time and the core takes
-    the depth.
+    """Values of poll_overhead_ns with which a usual poll is in time and the core accepts the
+    depth.
     """
 
     def with_overhead(overhead_ns: int) -> Posting:
@@ -285,8 +286,8 @@ def _overheads_ns(needs: Needs, posting: Posting) -> range:
 
 
 def _unsustained(needs: Needs, choice: Choice) -> AskError:
-    """G14: between two polls the wire runs dry. What is blamed is what the scenario states, the
-    overhead first.
+    """Refusal G14: the wire runs dry between two polls. It names a value that the scenario states,
+    the overhead first.
     """
     options, posting = needs.station.keepon, choice.posting
     short_ns = needs.host.poll_late_usual_ns - polls.slack_ns(posting, needs.nic)
@@ -331,7 +332,7 @@ def _unsustained(needs: Needs, choice: Choice) -> AskError:
 
 
 def _sustains(needs: Needs, choice: Choice, size: int) -> bool:
-    """Would this batch in paper mode, this depth otherwise, do?"""
+    """Whether this batch in paper mode, else this depth, is enough."""
     options = needs.station.keepon
     if needs.paper:
         depth = size if options.depth_slots == "auto" else max(size, choice.posting.depth_slots)
@@ -354,7 +355,8 @@ def _sustains(needs: Needs, choice: Choice, size: int) -> bool:
 
 
 def check_advances(needs: Needs, choice: Choice) -> None:
-    """Every stream is handed over early enough, and not so early that nothing can hold it.
+    """Check that every stream is handed over early enough, and not earlier than a queue can hold
+    it.
 
     Raises:
         ConfigError: one sentence on the first stream that would always be late, or refused as too
@@ -385,8 +387,8 @@ def check_advances(needs: Needs, choice: Choice) -> None:
             asks.TIMER,
             choice.lead_ns,
         )
-    # Frames that nothing holds back are refused from the ring's length on, less what the last poll
-    # may be old.
+    # Without a queue, frames further ahead than the ring, less the age of the last poll, are
+    # refused.
     window_ns = (
         int((choice.ring_slots - choice.posting.span_slots) * slot_ns)
         - polls.interval_ns(choice.posting, needs.nic)
@@ -440,10 +442,11 @@ def check_advances(needs: Needs, choice: Choice) -> None:
 
 
 def _check_held(needs: Needs, way: lead.HandOver, window_ns: int) -> None:
-    """Every class can hold back the frames that come before the ring reaches their slots.
+    """Check that every class can hold back the frames that come before the ring reaches their
+    slots.
 
     Raises:
-        ConfigError: it cannot, with what it needs and the stream that needs most of it.
+        ConfigError: it cannot; with the queue that it needs, and the stream that needs most of it.
     """
     most = needs.station.keepon.prebuffer_frames
     held: dict[int, dict[str, int]] = {}
@@ -467,12 +470,12 @@ def _check_held(needs: Needs, way: lead.HandOver, window_ns: int) -> None:
 
 
 def check_accuracy(needs: Needs, choice: Choice) -> None:
-    """A station that talks can keep what is stated of its clock (G3).
+    """Check that a talker can keep its stated clock error (G3).
 
-    What stamps add is left to the trial and to every run: it depends on the servo.
+    The error of stamps depends on the servo: the trial and every run check it.
 
     Raises:
-        ConfigError: the granularities of both clocks alone exceed it by Eq. 4.
+        ConfigError: the granularities of both clocks alone exceed the stated error by Eq. 4.
     """
     if not needs.streams or needs.budget_ns is None or needs.room_ns is None:
         return

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The parameter guide of KeepON paper section A.10 for one station, in short lines: what, how much,
-why (G1 to G15).
+"""The parameter guide of KeepON paper section A.10 for one station, in short lines: parameter,
+value, reason (G1 to G15).
 
-Quantities are calculated unless a line says that they are calibrated or stated. Lines begin with
-"warning:" where something is within no guarantee; nothing here changes a plan.
+Values are calculated unless a line says that they are calibrated or stated. Lines begin with
+"warning:" where no guarantee covers a value; nothing here changes a plan.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from keepon.planner.parameters.posting import granularity_ns
 from keepon.planner.parameters.slots import payload_efficiency
 
 CPU_SHARE_HIGH = 0.5
-"""From here on the poll thread is said to need a core of its own: chosen."""
+"""CPU share from which the poll thread is said to need a core of its own: chosen."""
 EFFICIENCY_LOW = 0.5
-"""Below, most of what streams pay for is padding: chosen."""
+"""Share of a slot below which most of what streams own is padding: chosen."""
 
 
 @dataclass(frozen=True)
 class Advice:
-    """One piece of advice, and what it rests on."""
+    """One piece of advice and its reason."""
 
     quantity: str
     why: str
 
 
 def offload_advice(needs: Needs, choice: Choice, headroom: Headroom) -> list[Advice]:
-    """Why hardware with launch times would serve better here; where nothing speaks for it, what
-    speaks for keepon.
+    """Reasons for hardware with launch times at this station; if there are none, reasons for
+    keepon.
     """
     found = []
     base = (
@@ -118,15 +118,15 @@ def _us(time_ns: float) -> str:
 def lines(
     needs: Needs, choice: Choice, chosen: Chosen, releases_ns: dict[str, int], headroom: Headroom
 ) -> list[Reason]:
-    """Why the station's parameters are what they are.
+    """The reasons for a station's parameters.
 
     Args:
         releases_ns: release of each stream of the station within its period, by id.
-        headroom: of the station's part of the plan.
+        headroom: the headroom of the station in the plan.
 
     Returns:
         rows of rule (the requirement's short name in docs/planner.md), quantity with figures, and
-        why.
+        reason.
     """
     found = [
         *_slot(needs, choice, chosen),
@@ -358,7 +358,7 @@ def _waits(
     releases_ns: dict[str, int],
     needed_ns: int,
 ) -> list[Reason]:
-    """Frames handed over at one time pass the driver one after the other."""
+    """Frames handed over at the same time pass the driver one after another."""
     waits = driver_waits_ns(needs, releases_ns)
     if waits is None:
         told = f"warning: the wait for the driver of {len(needs.streams)} streams is not known"
@@ -386,10 +386,10 @@ def _waits(
 
 
 def driver_waits_ns(needs: Needs, releases_ns: dict[str, int]) -> dict[str, int] | None:
-    """How long a frame of each stream waits for those before it in the driver at most, without the
-    spread of the host. Those of the station's other ports are counted as if they passed the same.
+    """The longest wait of each stream's frame for frames before it in the driver, without the
+    spread of the host. Frames of the station's other ports count as if they passed the same driver.
 
-    None: periods repeat together only after too many frames.
+    None: the periods repeat together only after too many frames.
     """
     every = (*(stream for _, stream in needs.streams), *needs.beside)
     streams = [stream for stream in every if stream.id in releases_ns]
@@ -403,7 +403,7 @@ def driver_waits_ns(needs: Needs, releases_ns: dict[str, int]) -> dict[str, int]
     )
     waits = {stream.id: 0 for _, stream in needs.streams if stream.id in releases_ns}
     free_ns = -(10**18)
-    # Twice round: the second time with what the end of a cycle leaves to the next.
+    # Two cycles: the second includes what the first leaves at its end.
     for lap in (0, cycle_ns):
         for at_ns, name in handed:
             start_ns = max(at_ns + lap, free_ns)

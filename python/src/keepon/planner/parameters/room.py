@@ -17,16 +17,16 @@ from keepon.planner.parameters.needs import Choice, Needs
 
 
 def ahead_slots(spans: Spans, slot_ps: int, nic: Nic) -> int:
-    """Slots that must be posted for the longest frame: its own, those that the NIC may have, and
-    those in which all of its are stored (has_room() of the core).
+    """Slots that must be posted for the longest frame: its own slots, the slots that the NIC may
+    have fetched, and the slots that pass while the frame is stored (has_room() of the core).
     """
     stores_ns = spans.slots_max * lead.SPAN_STORE_NS
     return spans.slots_max + nic.prefetch_slots + 3 + stores_ns * PS_PER_NS // slot_ps
 
 
 def _shapes(needs: Needs, spans: Spans) -> list[int]:
-    """Lengths of frames of several slots, of each number of slots and buffers the first and last:
-    between them each descriptor gets evenly longer or shorter.
+    """Lengths of frames of several slots to check: first and last of each number of slots and
+    buffers. Between them each descriptor grows or shrinks evenly.
     """
     low, high = spans.single_bytes, spans.frame_bytes_max
     lengths = sorted(size for size in needs.lengths(spans) if low < size <= high)
@@ -65,10 +65,10 @@ def has_room(needs: Needs, choice: Choice) -> bool:
 
 
 def none_left(needs: Needs, choice: Choice, other: Callable[[Needs], Choice]) -> AskError:
-    """Says how long frames may be with these slots and ring.
+    """The refusal that says how long frames may be with these slots and ring.
 
     Args:
-        other: what else would be chosen for shorter ones.
+        other: the choice for other needs.
     """
     spans, key, value = choice.spans, *needs.longest_flow
     if needs.station.keepon.frame_bytes_max != "auto":

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rows of slots that classes have, and the longest frames that these carry: where frames take
-several slots, best effort gets no longer ones through than its rows are.
+"""Consecutive slots of classes, and the longest frames that fit them: best effort sends no longer
+frames where frames take several slots.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from keepon.planner.parameters.needs import Needs
 
 
 def longest_row(allowed: list[int], tc: int) -> int:
-    """Slots in a row that a class may use of a table that repeats; SLOTS_MAX at most."""
+    """Consecutive slots of a class in a table that repeats; SLOTS_MAX at most."""
     own = [mask >> tc & 1 for mask in allowed]
     if all(own):
         return SLOTS_MAX
@@ -24,16 +24,16 @@ def longest_row(allowed: list[int], tc: int) -> int:
 
 
 def longest_frames(options: KeeponOptions, spans: Spans, allowed: list[int]) -> dict[int, int]:
-    """Longest frame of each class with FCS, 0 of one without slots."""
+    """Longest frame of each class with FCS; 0 for a class without slots."""
     rows = {entry.tc: longest_row(allowed, entry.tc) for entry in options.classes}
     return {tc: spans.longest_in(slots) if slots else 0 for tc, slots in rows.items()}
 
 
 def check(needs: Needs, spans: Spans, allowed: list[int]) -> None:
-    """Every load, and PTP's messages, have slots enough in a row.
+    """Check that every load, and PTP messages, have enough consecutive slots.
 
     Raises:
-        InfeasibleError: the first one that has not.
+        InfeasibleError: the first load, or PTP, without enough.
     """
     longest = longest_frames(needs.station.keepon, spans, allowed)
     wanted = [(f'load "{load.id}"', load.tc, load.frame_bytes) for _, load in needs.loads]

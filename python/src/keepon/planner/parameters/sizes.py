@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which slot sizes a station tries, and in which order: those that hold whole frames first, then
-those of which a frame takes several; and why there is none.
+"""Slot sizes that a station tries, in order: first those that hold whole frames, then those of
+which a frame takes several; and the refusal if there is none.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from keepon.planner.parameters.partitions import Chosen
 
 
 def choose(needs: Needs) -> tuple[Choice, Chosen]:
-    """The first slot length with which ring, polls and advances do and that has a partition."""
+    """The first slot length that ring, polls and advances allow and that has a partition."""
     sizes = candidates(needs)
     if not sizes:
         raise _no_slot(needs)
@@ -49,8 +49,8 @@ def choose(needs: Needs) -> tuple[Choice, Chosen]:
 
 
 def candidates(needs: Needs) -> list[int]:
-    """Slot lengths to try, in order: those of which every frame takes one, shortest first; then
-    those of which some take several, where that may be, the cheapest first.
+    """Slot lengths to try, in order: those of which every frame takes one, shortest first; then,
+    where frames may take several slots, the other lengths, cheapest first.
     """
     options = needs.station.keepon
     if options.slot_bytes != "auto":
@@ -71,27 +71,29 @@ def candidates(needs: Needs) -> list[int]:
 
 
 def _least_whole_bytes(needs: Needs) -> int:
-    """Shortest slot that holds every frame that leaves here whole, shortened by a trim, too."""
+    """Shortest slot that holds every frame that leaves here whole, even at the longest downward
+    trim.
+    """
     options = needs.station.keepon
     trimmed_bytes = options.trim_down_bytes if options.trim == "any" else 0
     return needs.longest_flow[1] + trimmed_bytes
 
 
 def _least_bytes(needs: Needs) -> int:
-    """Shortest slot that there can be."""
+    """Shortest possible slot."""
     return max(_least_whole_bytes(needs) if _is_whole(needs) else 0, _shortest_slot_bytes(needs))
 
 
 def _is_whole(needs: Needs) -> bool:
-    """Whether no frame may take several slots, or none that is as long as the longest here."""
+    """Whether the longest frame that leaves here must fit one slot."""
     stated = needs.station.keepon.frame_bytes_max
     most = FRAME_BYTES_MAX if stated == "auto" else int(stated)
     return needs.counted or needs.longest_flow[1] > most
 
 
 def _cost(needs: Needs, slot_bytes: int) -> tuple[bool, Fraction, int, int]:
-    """What streams take of the wire with slots of this length, those with one slot a frame first;
-    then what the longest frame takes; of equal ones the longest slot is best.
+    """Cost of a slot length for sorting: lengths with one slot per frame first; then the share of
+    the wire that streams take; then that of the longest frame; of equal ones the longest slot.
     """
     spans = needs.spans(slot_bytes)
     counts = [(spans.of(stream.frame_bytes).slots, stream) for _, stream in needs.streams]
@@ -101,17 +103,19 @@ def _cost(needs: Needs, slot_bytes: int) -> tuple[bool, Fraction, int, int]:
 
 
 def _shortest_slot_bytes(needs: Needs) -> int:
-    """Whichever slots are trimmed, what is left of one is a frame, and the NIC gets it in time."""
+    """Shortest slot whose trimmed remainder is still a frame that the NIC fetches in time."""
     return max(lengths(needs.station.keepon)[0], posting.least_slot_bytes(needs))
 
 
 def _longest_slot_bytes(needs: Needs) -> int:
-    """Made longer by a trim it is a frame still."""
+    """Longest slot that is still a frame at the longest upward trim."""
     return lengths(needs.station.keepon)[-1]
 
 
 def check_lengths(needs: Needs, spans: Spans) -> None:
-    """Refuse stated slots whose station sends what is longer than one, if none takes several."""
+    """Refuse a stated slot length shorter than a frame of the station, if frames take one slot
+    each.
+    """
     stated = needs.station.keepon.frame_bytes_max
     one_slot = 'in mode "paper" a frame has one slot' if needs.paper else None
     if needs.counted:
@@ -144,7 +148,7 @@ def check_lengths(needs: Needs, spans: Spans) -> None:
 
 
 def _no_slot(needs: Needs) -> ConfigError:
-    """Why there is neither a slot for whole frames nor one of which they take several."""
+    """Why no slot length serves, neither for whole frames nor for frames of several slots."""
     longest, shortest = _longest_slot_bytes(needs), _shortest_slot_bytes(needs)
     if shortest > longest:
         return ConfigError(
@@ -174,7 +178,7 @@ def _no_slot(needs: Needs) -> ConfigError:
 
 
 def _no_slot_time(needs: Needs) -> ConfigError:
-    """The first stream with which no slot time divides all periods of its station, and what would
+    """The first stream with which no slot time divides all periods of the station, and what would
     fit.
     """
     least_bytes = _least_bytes(needs)
@@ -197,11 +201,11 @@ def _no_slot_time(needs: Needs) -> ConfigError:
 
 
 def _fitting(needs: Needs, least_bytes: int, before_ps: int, stream: Stream) -> list[str]:
-    """Shorter frames, another period of a stream, or several slots a frame, for which there is
-    a slot.
+    """Changes with which a slot exists: shorter frames, another period of a stream, or several
+    slots a frame.
 
     Args:
-        least_bytes: of a slot that holds the frames.
+        least_bytes: shortest slot that holds the frames.
         before_ps: greatest common divisor of the periods of the streams before.
     """
     options, rate_bps, longest = needs.station.keepon, needs.rate_bps, _longest_slot_bytes(needs)

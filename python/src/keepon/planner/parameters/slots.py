@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which slot sizes a station can have, and which partition periods go with one (KeepON paper
-section A.10).
+"""Possible slot sizes of a station, and partition periods for a slot size (KeepON paper section
+A.10).
 
-Smallest first. A schedule with slots of time s' is one for every shorter slot time s that divides
-the periods, too: round each start down to a multiple of s; starts that were s' apart stay
-different, and with a partition as long as all periods together nothing else matters. So a larger
-slot is worth trying only where that is too long.
+The smallest size comes first. A schedule with slot time s' is also a schedule for every shorter
+slot time s that divides the periods: round each start down to a multiple of s; starts that were s'
+apart stay different, and with a partition as long as all periods together nothing else matters. So
+a larger slot is worth trying only where that partition is too long.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ def candidates(
     """Slot sizes, shortest first, that hold a frame and whose slot time divides the periods (G9,
     G12).
 
-    Frames are not fragmented, so nothing shorter than the longest frame is of use (the paper would
-    go on, G10).
+    Frames are not fragmented, so a slot shorter than the longest frame is of no use (the paper
+    would go on, G10).
 
     Args:
-        common_ps: greatest common divisor of the station's periods; 0: there are none, every size
-            will do.
-        least_bytes: longest frame with FCS, and what a slot may be shortened by.
-        longest_bytes: longest slot, which trims may still make longer.
+        common_ps: greatest common divisor of the station's periods; 0: there are no periods, and
+            every size fits.
+        least_bytes: longest frame with FCS, plus the longest downward trim.
+        longest_bytes: longest slot, before trims.
 
     >>> candidates(1_000_000_000, 208, 1_000_000_000)
     [230, 480, 605, 980, 1230]
@@ -54,10 +54,10 @@ def payload_efficiency(frame_bytes: int, slot_bytes: int) -> Fraction:
 
 
 def lost_share(periods_slots: Iterable[int], partition_slots: int) -> Fraction:
-    """Share of the wire that streams own beyond what they send, if none shares its slots with
+    """Share of the wire that streams own but do not use, if no stream shares its slots with
     another.
 
-    A stream owns one of gcd(period, partition) residues for ever and sends in one of `period`
+    A stream owns one of gcd(period, partition) residues permanently and sends in one of `period`
     slots.
     """
     return sum(
@@ -91,10 +91,10 @@ def _divisors(powers: dict[int, int], most: int) -> list[int]:
 
 
 def partition_periods(periods_slots: Sequence[int], most: int = PARTITION_SLOTS_MAX) -> list[int]:
-    """Partition periods worth trying, the one that wastes least first, of equal ones the shorter.
+    """Partition periods worth trying, the least wasteful first, of equal ones the shorter first.
 
-    Only divisors of the periods' least common multiple: whatever else a partition's length has in
-    it, no period shares it. The least common multiple itself wastes nothing.
+    Only divisors of the periods' least common multiple: no period shares any other factor of a
+    partition's length. The least common multiple itself wastes nothing.
 
     >>> partition_periods([500, 500, 1000])[0]
     1000

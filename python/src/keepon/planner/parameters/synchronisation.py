@@ -2,10 +2,10 @@
 """How far PTP leaves a station's clock from its master: Eq. 4 for a slot and a batch (KeepON paper
 section A.10, G3).
 
-Granularity is what a reading of the clock leaves open. Read as a counter it is a batch of slots
+Granularity is the uncertainty of a reading of the clock. Read as a counter it is a batch of slots
 (A.10, g_eff). Interpolated it is the width of the interval in which the wire is known to be: after
-many dithered polls a tenth of a slot, the duration of a read and two ticks of the CPU counter at
-most, which the simulator shows (docs/model.md says "a few per cent"); measured.
+many dithered polls at most a tenth of a slot, the duration of a read and two ticks of the CPU
+counter, as measured in the simulator (docs/model.md says "a few per cent").
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from keepon.planner.parameters.hardware import NIC, Nic
 from keepon.planner.parameters.polls import Posting
 
 SERVO_LEAVES_PARTS = 2
-"""Of what stamps make an offset wrong at most, the default servo leaves half: 2.5 of 5.1 us
+"""The default servo leaves half of the greatest offset error of stamps: 2.5 of 5.1 us
 (docs/time.md); chosen.
 """
 SETTLED_PARTS = 10
-"""An interpolated reading, settled, leaves open at most this part of a slot, a read of the index
-and two ticks.
+"""Greatest uncertainty of a settled interpolated reading: this part of a slot, plus a read of the
+index and two ticks.
 """
 
 
 def granularity_ns(clock: str, posting: Posting, nic: Nic = NIC) -> Fraction:
     """Granularity of a clock read as "counter", "interpolated" or "dual", in ns; paper mode reads a
-    counter. That stands still while a frame of several slots is on the wire.
+    counter. A counter stands still while a frame of several slots is on the wire.
     """
     slot_ns = Fraction(posting.slot_ps, PS_PER_NS)
     if clock == "counter" or not posting.locked:
@@ -42,11 +42,11 @@ def granularity_ns(clock: str, posting: Posting, nic: Nic = NIC) -> Fraction:
 
 
 def stamp_spread_ns(scenario: Scenario, station: Station) -> int:
-    """What stamps of received frames vary by, in ns: from three sigma below the median to three
+    """Range of the stamps of received frames, in ns: from three sigma below the median to three
     above, or the limit.
 
-    The constant part shifts the clock and is taken off by station.ingress_latency_ns. A receive
-    ring counted as a second clock (clock "dual") does not depend on when software sees the frame.
+    The constant part shifts the clock, and station.ingress_latency_ns corrects it. A receive ring
+    counted as a second clock (clock "dual") does not depend on when software sees the frame.
     """
     if station.keepon.clock == "dual":
         return 0
@@ -63,11 +63,10 @@ def master_granularity_ns(scenario: Scenario) -> int:
 
 
 def room_ns(scenario: Scenario, station: Station, budget_ns: int) -> Fraction:
-    """What granularities of master and slave together may add to the error of a clock; may be below
-    0.
+    """The clock error that granularities of master and slave together may cause; may be negative.
 
-    Stamps of received frames vary whatever the slot, and a servo averages them; a staircase it
-    cannot.
+    Stamps of received frames vary whatever the slot, and a servo averages them; it cannot average
+    the steps of a counter.
     """
     return budget_ns - Fraction(stamp_spread_ns(scenario, station), 2 * SERVO_LEAVES_PARTS)
 
@@ -83,7 +82,8 @@ def error_ns(
     not set the clock.
 
     Args:
-        master_ns: granularity of the grandmaster's stamps, if that is a station with slots.
+        master_ns: granularity of the grandmaster's stamps, if the grandmaster is a station with
+            slots.
     """
     if not scenario.sync.by_ptp or scenario.sync.grandmaster == station.name:
         return None

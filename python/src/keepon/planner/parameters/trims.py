@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which slots belong to nobody where only such slots may be trimmed (trim = "reserved";
+"""Slots that stay without an owner where only such slots may be trimmed (trim = "reserved";
 docs/model.md).
 """
 
@@ -13,12 +13,12 @@ from keepon.model.wire import OVERHEAD_BYTES, PS_PER_NS
 from keepon.planner.parameters.hardware import NIC
 
 GAP_SLOTS_MAX = 100
-"""One slot of a hundred at most is given up for trims if more seldom would do, too: chosen."""
+"""Greatest distance of two slots reserved for trims, even if the drift allows more: chosen."""
 
 
 def gap_slots(options: KeeponOptions, slot_bytes: int) -> int:
-    """Slots from one that may be trimmed to the next at most: a trim, itself shorter by the drift,
-    undoes what the stated drift has done since.
+    """Greatest distance of two slots that may be trimmed: one trim, itself shortened by the drift,
+    corrects the stated drift since the last one.
     """
     least_bytes = min(options.trim_down_bytes, options.trim_up_bytes)
     slower = 10**9 - NIC.drift_ppb
@@ -27,16 +27,16 @@ def gap_slots(options: KeeponOptions, slot_bytes: int) -> int:
 
 
 def drift_between_ps(options: KeeponOptions, slot_bytes: int, slot_ps: int, span_slots: int) -> int:
-    """By how much the stated drift takes slots off the grid between two trims, within the longest
-    frame at least (kpn_align_bounds()); 0 where every slot is trimmed.
+    """Greatest offset of slots from the grid by the stated drift between two trims, or within the
+    longest frame if that is longer (kpn_align_bounds()); 0 where every slot may be trimmed.
     """
     gap = gap_slots(options, slot_bytes) if options.trim == "reserved" else span_slots
     return slot_ps * gap * NIC.drift_ppb // 10**9 + 1 if gap > 1 else 0
 
 
 def reserve(options: KeeponOptions, slot_bytes: int, partition_slots: int) -> int:
-    """Slots of a partition that have to stay without a class, evenly spread; 0 where every slot may
-    be trimmed.
+    """Slots of a partition that must stay without a class, evenly spread; 0 where every slot may be
+    trimmed.
     """
     if options.mode != "phase-locked" or options.trim != "reserved":
         return 0
@@ -46,20 +46,20 @@ def reserve(options: KeeponOptions, slot_bytes: int, partition_slots: int) -> in
 def reserved_slots(
     station: Station, free: list[bool], slot_bytes: int, slot_ps: int, streams: list[str]
 ) -> set[int]:
-    """Slots that stay without a class: as few as keep the distance, each as late as it can be.
+    """Slots that stay without a class: the fewest that keep the distance, each as late as possible.
 
     Args:
-        station: for what it may trim, and for the message.
-        free: by partition slot, whether no stream and no class by hand has it.
-        streams: ids named where there are not enough.
+        station: for its trims, and for the message.
+        free: by partition slot, whether no stream and no listed class uses it.
+        streams: ids that the message names if free slots are missing.
 
     Raises:
-        InfeasibleError: between two free slots there are more than trims can follow.
+        InfeasibleError: two free slots are further apart than trims can correct.
     """
     apart = gap_slots(station.keepon, slot_bytes)
     places = [slot for slot, is_free in enumerate(free) if is_free]
     best: list[int] | None = None
-    # The table repeats: the choice of the first decides how the last one fits before it.
+    # The table repeats: the choice of the first slot decides how the last one fits before it.
     for first in places[: apart + 1]:
         kept = _spread(places, first, len(free), apart)
         if kept is not None and (best is None or len(kept) < len(best)):
@@ -77,8 +77,8 @@ def reserved_slots(
 
 
 def _spread(places: list[int], first: int, period: int, apart: int) -> list[int] | None:
-    """Places from `first` on, round the table, each the last one within `apart` of the
-    one before.
+    """Slots from `first` on, round the table, each the last free one within `apart` of the one
+    before.
     """
     kept = [first]
     while kept[-1] + apart < first + period:
@@ -90,7 +90,9 @@ def _spread(places: list[int], first: int, period: int, apart: int) -> list[int]
 
 
 def _last_until(places: list[int], slot: int, period: int) -> int:
-    """The last place up to a slot of this turn of the table or the next; -1: there is none."""
+    """The last free slot up to `slot`, in this or the next repetition of the table; -1: there is
+    none.
+    """
     lap = slot // period
     index = bisect.bisect_right(places, slot - lap * period) - 1
     if index < 0:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a solver gives back, and how it stands in an answer file. Keeps data only; who solves is in
-the other files.
+"""The result of a solver, and its form in an answer file. Data only: the solvers are in other
+modules.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ INFEASIBLE = "proven_infeasible"
 UNKNOWN = "unknown"
 UNOWNED = -1
 LISTED_INSTANCES_MAX = 100_000
-"""Above this many frames in a cycle a witness states phases instead of every start."""
+"""Most frames in a cycle of which a witness lists every start; beyond it the witness has phases."""
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,7 @@ class Witness:
         phase_slots: o of each stream.
         starts: starts of each stream modulo L in the order of its instances; None: each stream
             starts at o + l P, or at the first of its private slots from then on.
-        private: for a stream with private slots these ring slots, nobody else's; None for the
-            others.
+        private: the exclusive ring slots of each stream that has some; None for the other streams.
     """
 
     owners: tuple[int, ...]
@@ -39,8 +38,8 @@ class Witness:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Answer, the method that found it, and what shows it: a witness, a proof, or the best found so
-    far.
+    """The answer, the method that found it, and its evidence: a witness, a proof, or the best
+    attempt.
     """
 
     answer: str
@@ -52,7 +51,7 @@ class Outcome:
 
 
 def _waits(ring_slots: int, private: tuple[int, ...]) -> list[int]:
-    """Slots from each ring slot to the first private one, 0 at a private one itself."""
+    """Distance from each ring slot to the first private slot, 0 at a private slot."""
     waits = [0] * ring_slots
     following = min(private) + ring_slots
     for slot in range(ring_slots - 1, -1, -1):
@@ -76,8 +75,8 @@ def listed_starts(problem: Problem, witness: Witness) -> list[list[int]]:
 
 
 def witness_json(problem: Problem, witness: Witness) -> dict[str, Any]:
-    """The witness as in an answer file: every start where that is a list one can read,
-    else phases.
+    """The witness as in an answer file: every start if there are at most LISTED_INSTANCES_MAX, else
+    phases.
     """
     lowest = [classes[0] for classes in problem.owner_classes]
     document: dict[str, Any] = {

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Necessary conditions in closed form: when one fails, no partition exists, and the condition is
-the proof.
+"""Necessary conditions in closed form: if one fails, no partition exists, and the condition is the
+proof.
 
-All are exact arithmetic on N, P, J and the greatest common divisors; nothing grows with the cycle
-L. Derivations stand at the functions. check.py computes the same claims again in its own way.
+All are exact arithmetic on N, P, J and greatest common divisors; nothing grows with the cycle L.
+Each function has its derivation. check.py computes the same claims by its own code.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from keepon.planner.partition.problem import Problem, Stream
 
 @dataclass(frozen=True)
 class SlotBound:
-    """At least `slots` ring slots for an owner, and why.
+    """At least `slots` ring slots for an owner, and the reason.
 
     Attributes:
         because: load, reach (of `flow`), density (modulo `modulus`), beside (`flow` next to
             `other`) or search.
-        saturating: flows that fill ring slots of their own; the reason holds for the others, their
-            slots come on top.
+        saturating: flows that fill ring slots of their own; the reason covers the other flows, and
+            the slots of these add to it.
     """
 
     slots: int
@@ -60,9 +60,9 @@ def reach_bound(problem: Problem, stream: Stream) -> SlotBound:
 def density_bounds(problem: Problem, streams: Iterable[Stream]) -> list[SlotBound]:
     """What the streams without jitter need together, for each modulus g that one of them has.
 
-    A stream with gcd(P, N) dividing g uses whole cosets modulo g of the ring. If k residues modulo
-    g are touched by such streams, k / g of the time must hold their load: k >= ceil(g sum e_j /
-    P_j), a residue being N / g ring slots.
+    A stream with gcd(P, N) dividing g uses whole cosets modulo g of the ring. If such streams use k
+    residues modulo g, the share k / g of the time must hold their load: k >= ceil(g sum e_j / P_j),
+    where a residue is N / g ring slots.
     """
     still = [stream for stream in streams if stream.jitter_slots == 0]
     loads: dict[int, Fraction] = {}
@@ -82,13 +82,14 @@ def density_bounds(problem: Problem, streams: Iterable[Stream]) -> list[SlotBoun
 
 
 def beside_bound(problem: Problem, first: Stream, second: Stream) -> SlotBound:
-    """What a stream needs next to one whose period P_a divides N.
+    """What a stream needs next to a stream whose period P_a divides N.
 
     The windows of `first` (P_a divides N, frames of one slot, J_a < P_a) stay at N / P_a disjoint
-    places of the ring, and in each pass of the ring a frame of it takes one slot of each. So each
-    place holds an owned slot, and two of them if `second` ever uses one there. Of the N / g windows
-    of `second` round the ring at most floor((J_a + J_b) / g) + 1 meet one place of `first`, and no
-    more contain one slot elsewhere: N / g by that, rounded up, come on top.
+    places of the ring, and in each pass of the ring one of its frames takes one slot of each place.
+    So each place holds an owned slot, and two of them if `second` ever uses one there. Of the N / g
+    windows of `second` around the ring at most floor((J_a + J_b) / g) + 1 overlap one place of
+    `first`, and no more contain any one slot elsewhere: N / g divided by that number, rounded up,
+    is the number of additional slots.
     """
     g = problem.ring_gcd(second)
     served = (first.jitter_slots + second.jitter_slots) // g + 1
@@ -113,8 +114,8 @@ def _beside_bounds(problem: Problem, streams: Iterable[Stream]) -> list[SlotBoun
 
 
 def is_saturating(problem: Problem, stream: Stream) -> bool:
-    """Does a stream take the same ring slots in every pass, so that nothing else can ever
-    use them?
+    """Whether a stream takes the same ring slots in every pass, so that no other stream can use
+    them.
     """
     return stream.jitter_slots == 0 and problem.ring_slots % stream.period_slots == 0
 
@@ -145,12 +146,12 @@ def _bounds(problem: Problem, streams: Sequence[Stream]) -> list[SlotBound]:
 
 
 def crossing(problem: Problem) -> dict[str, Any] | None:
-    """Two streams without jitter that must meet: their starts differ by every multiple of a gcd
-    sooner or later.
+    """Two streams without jitter that must collide: their starts differ by every multiple of a gcd
+    at some time.
 
-    Within an owner frames overlap in time unless (o_a - o_b) mod gcd(P_a, P_b) leaves room for
-    both; between owners they use one ring slot unless that holds modulo gcd(P_a, P_b, N). Neither
-    can be with e_a + e_b above the gcd.
+    Frames of one owner overlap in time unless (o_a - o_b) mod gcd(P_a, P_b) leaves room for both;
+    frames of two owners share a ring slot unless the same holds modulo gcd(P_a, P_b, N). Neither is
+    possible with e_a + e_b above the gcd.
     """
     seen: dict[tuple[int, int, int], Stream] = {}
     for stream in problem.streams:

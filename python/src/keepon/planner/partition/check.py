@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checks answers against instances, independently: it reads both as JSON itself and imports nothing
-of the solvers.
+"""Checks answers against instances, independently: it reads both as JSON and imports nothing of the
+solvers.
 
-A feasible answer is checked over the whole cycle L, jitter across its wrap included; where starts
-are given as phases, by congruences, which is the same for any L. An infeasible answer is checked if
-it names a bound; one that rests on an exhaustive search cannot be checked and is reported so. The
-conditions are those of KeepON paper section A.7 over L.
+A feasible answer is checked over the whole cycle L, including jitter across its wrap; an answer
+with phases is checked by congruences, which hold for any L. An infeasible answer is checked if it
+names a bound; an exhaustive search cannot be checked and is reported so. The conditions are those
+of KeepON paper section A.7 over L.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _ANSWERS = {
 
 @dataclass(frozen=True)
 class Verdict:
-    """State and, unless passed, the first reason."""
+    """The state and, unless the check passed, the first reason."""
 
     state: str
     reason: str = ""
@@ -145,13 +145,14 @@ def _owners(case: _Case, witness: Mapping[str, Any]) -> list[int]:
 
 
 def _check_spread(flow: _Flow, starts: Sequence[int], cycle: int, name: str) -> None:
-    """Does a phase o exist with o + l P <= T_l <= o + l P + J for all l, modulo the cycle?"""
+    """Check that a phase o exists with o + l P <= T_l <= o + l P + J for all l, modulo the
+    cycle.
+    """
     offsets = sorted(
         {(start - number * flow.period) % cycle for number, start in enumerate(starts)}
     )
     if flow.window is None:
-        # The offsets lie on a circle; the smallest arc that holds them all leaves out the widest
-        # gap.
+        # The offsets lie on a circle; the smallest arc with all of them leaves out the widest gap.
         gaps = [b - a for a, b in zip(offsets, [*offsets[1:], offsets[0] + cycle], strict=True)]
         _demand(
             cycle - max(gaps) <= flow.jitter,
@@ -173,7 +174,7 @@ def _check_spread(flow: _Flow, starts: Sequence[int], cycle: int, name: str) -> 
 
 def _check_listed(case: _Case, owners: list[int], rows: list[Any]) -> None:
     cycle = case.cycle
-    used: set[int] = set()  # a cycle can be far longer than what is sent in it
+    used: set[int] = set()  # not a list: the cycle can be far longer than the number of starts
     for index, (flow, row) in enumerate(zip(case.flows, rows, strict=True)):
         name = f"flow {index}"
         starts = _whole_list(row, cycle // flow.period, 0, cycle - 1, f"starts of {name}")
@@ -256,14 +257,14 @@ def _check_phases(case: _Case, owners: list[int], witness: Mapping[str, Any]) ->
         for a in range(b):
             first = case.flows[a]
             if first.owner != second.owner or private[a] is not None or private[b] is not None:
-                continue  # different owners or private slots: disjoint ring slots, shown above
+                continue  # different owners or private slots: disjoint ring slots, checked above
             common = gcd(first.period, second.period)
             apart = (phases[b] - phases[a]) % common
             _demand(first.length <= apart <= common - second.length, f"flows {a} and {b} meet")
 
 
 def _check_bound(case: _Case, proof: Mapping[str, Any]) -> None:
-    """Is the named bound what it is said to be, and does it exclude a schedule?"""
+    """Check that the named bound has the stated value and excludes a schedule."""
     if proof["bound"] == "crossing":
         a, b = (case.flows[index] for index in proof["flows"])
         common = (
@@ -291,14 +292,12 @@ def _check_bound(case: _Case, proof: Mapping[str, Any]) -> None:
 
 
 def _spread(flow: _Flow) -> int:
-    """How much starts can vary: by jitter and window."""
+    """The most that starts can vary by jitter and window."""
     return flow.jitter if flow.window is None else min(flow.jitter, flow.window[1] - flow.window[0])
 
 
 def _slots_beyond(case: _Case, row: Mapping[str, Any], members: set[int]) -> int:
-    """Slots of the flows said to fill theirs in every pass of the ring, and what the reason gives
-    for the others.
-    """
+    """Ring slots of the saturating flows, plus those that the reason gives for the other flows."""
     filling = set(row.get("saturating_flows", []))
     _demand(filling <= members, "saturating flows are of another class")
     filled = 0
@@ -317,7 +316,7 @@ def _slots_by(case: _Case, row: Mapping[str, Any], flows: list[_Flow]) -> int:
             case.ring % a.period == 0 and a.length == 1 and _spread(a) < a.period,
             "the other flow moves in the ring",
         )
-        # Windows of b that touch the place [0, J_a] begin from -J_b to J_a; the most for any
+        # Windows of b that overlap the place [0, J_a] begin from -J_b to J_a; the most for any
         # alignment of b.
         step = gcd(b.period, case.ring)
         touching = len(range(0, _spread(a) + _spread(b) + 1, step))
@@ -344,10 +343,10 @@ def _slots_by(case: _Case, row: Mapping[str, Any], flows: list[_Flow]) -> int:
 
 
 def check(instance: Mapping[str, Any]) -> Verdict:
-    """Check the answer that stands in one instance of an answer file.
+    """Check the answer in one instance of an answer file.
 
     Args:
-        instance: a problem that could be read, with `answer` and `witness` or `proof`.
+        instance: a readable problem with `answer` and `witness` or `proof`.
     """
     answer = _ANSWERS.get(str(instance.get("answer")))
     if answer is None:
@@ -386,6 +385,6 @@ def check(instance: Mapping[str, Any]) -> Verdict:
 
 
 def parse_document(text: str) -> list[Mapping[str, Any]]:
-    """The instances of an answer file, decimals kept exact."""
+    """The instances of an answer file, with exact decimals."""
     instances: list[Mapping[str, Any]] = json.loads(text, parse_float=Decimal)["instances"]
     return instances

@@ -2,12 +2,11 @@
 """Schedules without jitter by construction: ring slots by buddy allocation, then each class within
 its slots.
 
-A stream that starts every P slots touches one coset modulo gcd(P, N) of the ring. Where these
-moduli divide one another the ring is a tree and a buddy allocation, largest cosets first, reaches
-the density bound of bounds.py; where also the periods of each class divide one another, its streams
-fill their slots without waste. Then the bound is not only necessary but exact for zero jitter.
-Elsewhere, and with jitter allowed, the construction is sufficient. Nothing here grows with the
-cycle L: free time is kept as cosets.
+A stream that starts every P slots uses one coset modulo gcd(P, N) of the ring. If these moduli
+divide one another the ring is a tree, and a buddy allocation, largest cosets first, reaches the
+density bound of bounds.py. If also the periods of each class divide one another, its streams fill
+their slots without waste, and the bound is exact for zero jitter. Otherwise, and with jitter, the
+construction is only sufficient. Nothing here grows with the cycle L: free time is kept as cosets.
 """
 
 from __future__ import annotations
@@ -32,14 +31,14 @@ class _Free:
 
 
 def is_chain(numbers: set[int]) -> bool:
-    """Does each number divide the next greater one?"""
+    """Whether each number divides the next greater one."""
     ordered = sorted(numbers)
     return all(b % a == 0 for a, b in itertools.pairwise(ordered))
 
 
 def is_exact(problem: Problem) -> bool:
-    """Does a failure of `construct` prove that no schedule without jitter exists, given that the
-    bounds hold?
+    """Whether a failure of `construct` proves that no schedule without jitter exists, given that
+    the bounds hold.
     """
     chains = all(
         is_chain({stream.period_slots for stream in streams}) for streams in problem.members
@@ -52,8 +51,8 @@ def is_exact(problem: Problem) -> bool:
 
 
 def _cosets_needed(problem: Problem, streams: tuple[Stream, ...], levels: list[int]) -> list[int]:
-    """How many cosets an owner must newly take at each level, the ones it has at smaller moduli
-    used first.
+    """Number of new cosets of an owner at each level; it uses its cosets of smaller moduli
+    first.
     """
     taken, before = 0, 1
     new = []
@@ -84,7 +83,7 @@ def _allocate(problem: Problem, levels: list[int]) -> list[list[tuple[int, int]]
 
 def _pack(streams: tuple[Stream, ...], cosets: list[tuple[int, int]]) -> dict[int, int] | None:
     """Phase by stream index within the owned cosets; None if the order of periods leaves no place
-    for one.
+    for a stream.
     """
     free = [_Free(residue, modulus, modulus, 0) for residue, modulus in cosets]
     phases: dict[int, int] = {}
@@ -105,8 +104,8 @@ def _pack(streams: tuple[Stream, ...], cosets: list[tuple[int, int]]) -> dict[in
 
 
 def construct(problem: Problem) -> Witness | None:
-    """A schedule without jitter, or None: none exists if is_exact(), otherwise none was found.
-    Plain problems only.
+    """A schedule without jitter, or None: none exists if is_exact(), else none was found. Plain
+    problems only.
     """
     levels = sorted({problem.ring_gcd(stream) for stream in problem.streams})
     if not problem.is_plain or not is_chain(set(levels)):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs CP-SAT so that Ctrl-C and a time limit end it, and tells how far it got. Models are made
-elsewhere.
+"""Runs CP-SAT so that Ctrl-C and a time limit end it, and reports its progress. Other modules make
+the models.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from keepon.planner.partition.limits import Limits, WorkClock
 
 @dataclass(frozen=True)
 class Solved:
-    """Status FEASIBLE, INFEASIBLE, OPTIMAL or UNKNOWN of cp_model, and the solver that holds the
+    """A status of cp_model, FEASIBLE, INFEASIBLE, OPTIMAL or UNKNOWN, and the solver with the
     values.
     """
 
@@ -34,10 +34,10 @@ class Solved:
 
 def solve(model: cp_model.CpModel, limits: Limits, what: str) -> Solved:
     """Run a model until it is decided, the limits are reached, or Ctrl-C, which ends the search and
-    goes on as such.
+    is raised again.
 
     Args:
-        what: what is being solved, for progress.
+        what: the problem, for progress.
     """
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = limits.workers
@@ -58,7 +58,7 @@ def solve(model: cp_model.CpModel, limits: Limits, what: str) -> Solved:
 
 
 def _run(solver: cp_model.CpSolver, model: cp_model.CpModel, what: str) -> cp_model.CpSolverStatus:
-    """Solve; on the main thread so that Ctrl-C ends it."""
+    """Solve in a thread, so that Ctrl-C on the main thread ends the search."""
     if threading.current_thread() is not threading.main_thread():
         return solver.solve(model)
     statuses: list[cp_model.CpSolverStatus] = []

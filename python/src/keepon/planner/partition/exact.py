@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The whole problem as a CP-SAT model over the cycle L: booleans for phases, starts and owners.
 
-Per owner: exactly one phase a stream; each window of the chosen phase holds a start; a time has one
-frame at most; a start needs its ring slots owned. Rows with the bounds of bounds.py are part of
-every model: without them infeasible problems are rarely decided. Symmetries are removed: time may
-be turned as a whole, each owner by the ring, and equal streams are ordered. A window may hold more
-starts than one: that the others are not sent needs no row, and the row that would say so makes the
-search ten to fifty times longer.
+For each owner: a stream has exactly one phase; each window of the chosen phase holds a start; a
+time has at most one frame; a start needs its ring slots owned. Every model has the bounds of
+bounds.py as rows: without them CP-SAT rarely decides infeasible problems. The model breaks
+symmetries: all times may shift together, those of each owner by the ring, and equal streams are
+ordered. A window may hold more than one start: the additional ones are not sent. A row that forbids
+them makes the search ten to fifty times longer.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from keepon.planner.partition.limits import Limits
 from keepon.planner.partition.problem import Problem, Stream
 
 LITERALS_MAX = 4_000_000
-"""Of one model; keeps it below 1 GB."""
+"""Most literals of one model, which keep it below 1 GB."""
 
 
 def model_literals(problem: Problem, streams: Sequence[Stream]) -> int:
-    """How many literals the windows of a model have, which is most of its size."""
+    """Number of literals for the windows, which are most of a model."""
     return sum(
         problem.cycle_slots * (stream.jitter_slots + 1 + stream.length_slots) for stream in streams
     )
@@ -49,7 +49,7 @@ class OwnerModel:
     """Variables and constraints of one owner's streams in a model.
 
     Args:
-        own: literal per ring slot, true if owned; None where the slot can not be owned.
+        own: a literal per ring slot, true if owned; None where the slot cannot be owned.
         first_phases: phases allowed for the reference stream.
     """
 
@@ -76,8 +76,8 @@ class OwnerModel:
         self._order_equals(first)
 
     def _key(self, stream: Stream, number: int, time: int) -> tuple[int, int]:
-        """Which variable says that a frame starts at a time: windows of neighbours share a slot
-        only if J = P.
+        """Key of the variable for a start at a time: neighbouring windows share a slot only if J =
+        P.
         """
         return (time, number if stream.jitter_slots >= stream.period_slots else 0)
 
@@ -184,7 +184,7 @@ def _present(own: Sequence[cp_model.IntVar | None]) -> list[cp_model.IntVar]:
 
 @dataclass(frozen=True)
 class Minimum:
-    """Ring slots an owner needs by itself: at least `low`; exactly that if `exact`."""
+    """Ring slots that an owner needs by itself: at least `low`; exactly `low` if `exact`."""
 
     low: int
     exact: bool
@@ -194,7 +194,7 @@ def class_minimum(problem: Problem, owner: int, low: int, limits: Limits) -> Min
     """The least number of ring slots for the streams of one owner alone.
 
     Args:
-        low: a bound known already.
+        low: a known bound.
     """
     streams = problem.members[owner]
     if len(streams) == 1 and problem.is_plain and streams[0].jitter_slots < streams[0].period_slots:
@@ -203,10 +203,10 @@ def class_minimum(problem: Problem, owner: int, low: int, limits: Limits) -> Min
     model = cp_model.CpModel()
     own = _ownership(model, problem)
     first = reference(problem, streams)
-    # Nothing else is in this model, so that the ring may be turned until the reference starts at 0.
+    # The model has no other owner, so the ring may be shifted until the reference starts at 0.
     turned = problem.is_plain and first is not None
     OwnerModel(model, problem, owner, own, range(1) if turned else None)
-    # A question with yes or no for each number is decided sooner than the least number is found.
+    # Yes-or-no questions for each number are decided sooner than a minimisation.
     total = sum(_present(own))
     classes = ",".join(map(str, problem.owner_classes[owner]))
     enough = low
@@ -224,8 +224,8 @@ def class_minimum(problem: Problem, owner: int, low: int, limits: Limits) -> Min
 def minima_proof(
     problem: Problem, limits: Limits
 ) -> tuple[dict[str, object] | None, list[bounds.SlotBound]]:
-    """Class minima one after another until their sum exceeds the ring; the sharpened bounds in any
-    case.
+    """Compute class minima one after another until their sum exceeds the ring; return the proof, if
+    any, and the sharpened bounds.
     """
     needed = [bounds.slots_needed(problem, owner) for owner in range(problem.owner_count)]
     smallest_first = sorted(
@@ -261,7 +261,7 @@ def solve_full(problem: Problem, needed: Sequence[bounds.SlotBound] | None, limi
     """All owners in one model.
 
     Args:
-        needed: slots each owner needs at least, as rows; None: a model without these rows (for
+        needed: rows with the least slots of each owner; None: a model without these rows (for
             comparison).
     """
     model = cp_model.CpModel()

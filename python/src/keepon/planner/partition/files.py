@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Instance files and answer files: read, solve all instances, write the same document with answers,
-check it again.
+"""Instance and answer files: read, solve all instances, write the document with answers, and check
+it.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ NOT_ATTEMPTED = "not-attempted"
 ANSWER_KEYS = ("answer", "answer_method", "witness", "proof", "best", "seconds")
 
 Told = Callable[[int, int, str], None]
-"""Instances done, instances there are, and what is being done."""
+"""Progress callback: number of instances done, number of instances, and the current step."""
 
 
 @dataclass(frozen=True)
 class InstanceFile:
-    """A document with instances as it stands in the file, and its problems."""
+    """A document with instances as in the file, and its problems."""
 
     path: Path
     document: dict[str, Any]
@@ -86,7 +86,7 @@ def _instances(path: Path, document: Any) -> list[Any]:
 
 
 def load(path: Path) -> InstanceFile:
-    """Read a file of instances; answers in it are ignored.
+    """Read a file of instances; any answers in it are ignored.
 
     Raises:
         TraceError: it cannot be read, is not JSON, or is of another kind.
@@ -107,8 +107,7 @@ def load(path: Path) -> InstanceFile:
 
 
 def check_target(source: Path, out: Path) -> None:
-    """Refuse, before any work, a place for the answers that is the input itself or cannot be
-    written.
+    """Refuse, before any work, an output path that is the input or cannot be written.
 
     Raises:
         ConfigError: it is the input, a folder or a file of another kind.
@@ -129,7 +128,7 @@ def check_target(source: Path, out: Path) -> None:
 
 
 def _has_answers(path: Path) -> bool:
-    """Whether a file is one that `write` has written."""
+    """Whether `write` has written a file."""
     if path.stat().st_size > documents.BYTES_MAX:
         return False
     try:
@@ -143,7 +142,8 @@ def answered(instance: dict[str, Any], problem: Problem, outcome: Outcome) -> di
     """The instance with this answer in place of any other.
 
     Raises:
-        PlanRejectedError: the independent checker refuses it: a defect of ours, never of the input.
+        PlanRejectedError: the independent checker refuses the answer: a defect of the solvers,
+            never of the input.
     """
     row = {key: value for key, value in instance.items() if key not in ANSWER_KEYS}
     row["answer"] = outcome.answer
@@ -165,8 +165,8 @@ def answered(instance: dict[str, Any], problem: Problem, outcome: Outcome) -> di
 
 @dataclass
 class Answers:
-    """A document with answers, how many instances were attempted, and whether Ctrl-C ended it
-    early.
+    """A document with answers, the number of attempted instances, and whether Ctrl-C ended the
+    run.
     """
 
     document: dict[str, Any]
@@ -174,17 +174,17 @@ class Answers:
     interrupted: bool = False
 
     def counts(self) -> dict[str, int]:
-        """How often each answer was given, greatest first."""
+        """Number of instances by answer, most frequent first."""
         return dict(Counter(row["answer"] for row in self.document["instances"]).most_common())
 
 
 def solve_all(
     loaded: InstanceFile, time_limit_s: float, seed: int, workers: int, told: Told | None = None
 ) -> Answers:
-    """Solve every instance; after Ctrl-C those not decided stand as unknown.
+    """Solve every instance; after Ctrl-C the undecided ones are unknown.
 
     Args:
-        time_limit_s: for each instance; math.inf for none.
+        time_limit_s: limit for each instance; math.inf for none.
     """
     rows: list[dict[str, Any]] = list(loaded.document["instances"])
     answers = Answers(loaded.document | {"instances": rows})
@@ -224,7 +224,7 @@ def check_all(path: Path) -> list[tuple[str, str, check.Verdict]]:
     """Id, answer and verdict of each instance of an answer file.
 
     Raises:
-        TraceError, ConfigError: as `load`; the problems must be readable to be checked.
+        TraceError, ConfigError: as `load`; the checker needs readable problems.
     """
     load(path)
     rows = _document(path, True)["instances"]

@@ -2,10 +2,10 @@
 """Seeded partition instances with the parameters of KeepON paper section A.8, Table 5, in the
 schema of instance files.
 
-What the table leaves open is chosen here and stated: flow counts are drawn among those that can
-reach the utilisation with the shortest period; periods form a divisibility chain ("chosen as
-harmonic"), drawn at random among the multiples of 80 us; jitter is uniform in 5 to 20 % of the
-period, to 0.1 us; classes are drawn uniformly, each used at least once.
+This module decides what the table leaves open: flow counts are drawn among those that can reach the
+utilisation with the shortest period; periods form a divisibility chain ("chosen as harmonic"),
+drawn at random among the multiples of 80 us; jitter is uniform in 5 to 20 % of the period, to 0.1
+us; classes are drawn uniformly, each used at least once.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ MOVES_MAX = 200
 
 @dataclass(frozen=True)
 class Parameters:
-    """What instances are drawn from; the defaults are Table 5.
+    """Distribution of the instances; the defaults are Table 5.
 
     Attributes:
         levels_percent: utilisations, 1 ... 100; that of an instance is within `tolerance` of its
             level.
         per_level: instances of each level.
-        flow_counts: numbers of flows drawn from.
+        flow_counts: possible numbers of flows.
         period_step_us, period_max_us: periods are multiples of the step up to the maximum.
         jitter_percent: least and greatest jitter in percent of the period.
         harmonic: periods form a chain; otherwise any multiples of the step with a hyperperiod of at
@@ -58,7 +58,7 @@ class Parameters:
 
 
 def _periods(parameters: Parameters, chance: random.Random) -> list[int]:
-    """Periods an instance may use, in us."""
+    """Possible periods of an instance, in us."""
     step, most = parameters.period_step_us, parameters.period_max_us
     every = list(range(step, most + 1, step))
     if not parameters.harmonic:
@@ -73,7 +73,7 @@ def _periods(parameters: Parameters, chance: random.Random) -> list[int]:
 
 
 def utilisation(slot_us: int, periods_us: list[int]) -> Fraction:
-    """Packets per ring cycle by slots of the ring: sum of slot / period (KeepON paper
+    """Packets per ring cycle divided by slots of the ring: sum of slot / period (KeepON paper
     section A.8).
     """
     return sum((Fraction(slot_us, period) for period in periods_us), Fraction(0))
@@ -82,11 +82,11 @@ def utilisation(slot_us: int, periods_us: list[int]) -> Fraction:
 def _drawn(
     parameters: Parameters, level: Fraction, count: int, chance: random.Random
 ) -> list[int] | None:
-    """Periods of `count` flows whose utilisation is near the level; None if this draw does not get
-    there.
+    """Periods of `count` flows with a utilisation near the level; None if this draw does not reach
+    it.
     """
     choices = _periods(parameters, chance)
-    # Frames in a time long enough that the wanted number of them is whole.
+    # Frames in a time that makes the wanted number of them whole.
     common = math.lcm(*choices) * parameters.slot_us * level.denominator
     frames = {period: common // period for period in choices}
     wanted = int(level * common / parameters.slot_us)
@@ -160,8 +160,8 @@ def _instance(
 def generate(parameters: Parameters, seed: int) -> dict[str, Any]:
     """A document of instances without answers; the same seed gives the same document.
 
-    Each instance has its own random stream, so that more levels or instances leave the others as
-    they are.
+    Each instance has its own random stream, so that more levels or instances do not change the
+    others.
 
     Raises:
         ConfigError: a utilisation cannot be reached with these flow counts and periods.

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Schedules with jitter by greedy placement on bit masks over the cycle L, with seeded restarts.
 
-Streams are placed one by one: of all phases the one that needs the fewest new ring slots, each
-window of the stream then taking a slot of its class. A stream that finds no place moves to the
-front of the next attempt, so that those hard to place come first ("squeaky wheel"). Failing proves
-nothing. A mask is one Python integer with a bit per slot of L.
+Streams are placed one by one: a stream takes the phase that needs the fewest new ring slots, then
+each of its windows takes a slot of its class. A stream that finds no place moves to the front of
+the next attempt, so that streams that are hard to place come first ("squeaky wheel"). A failure
+proves nothing. A mask is one Python integer with a bit per slot of L.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from keepon.planner.partition.problem import Problem, Stream
 CYCLE_SLOTS_MAX = 200_000
 PHASES_TRIED_MIN = 16
 PHASES_TRIED_MAX = 256
-"""Phases of one stream looked at in one attempt; more are sampled. Fewer where WORK_MAX would be
-exceeded.
+"""Most phases of one stream tried in one attempt; more are sampled. WORK_MAX may reduce the
+number.
 """
 WORK_MAX = 20_000_000
-"""Streams x phases x ring slots / 8 x 512-bit words of a mask in one attempt: some seconds."""
+"""Most streams x phases x ring slots / 8 x 512-bit words of a mask in one attempt: some seconds."""
 LOOK_BITS = 1 << 24
 """Bits of masks between two looks at the clock: some milliseconds."""
 
@@ -69,12 +69,12 @@ class Masks:
 
 
 class _StoppedError(Exception):
-    """The search is to end."""
+    """stop() ends the search."""
 
 
 @dataclass
 class _State:
-    """What is taken during one attempt."""
+    """Slots taken during one attempt."""
 
     owners: list[int]
     left: int
@@ -91,9 +91,7 @@ class _Option:
 
 
 class Greedy:
-    """Attempts for one problem; the masks that depend on the ring and the periods only are made
-    once.
-    """
+    """Attempts for one problem; masks that depend on ring and periods only are made once."""
 
     def __init__(self, problem: Problem, seed: int) -> None:
         self.problem = problem
@@ -115,10 +113,10 @@ class Greedy:
         return self.ring_mask << slot
 
     def _worked(self, masks: int) -> None:
-        """Asks stop() each time that masks of so many bits were gone through.
+        """Count the bits of processed masks, and call stop() after every LOOK_BITS of them.
 
         Raises:
-            _StoppedError: it said so.
+            _StoppedError: stop() returned true.
         """
         self._bits += masks * self.masks.length
         if self._bits >= LOOK_BITS:
@@ -127,7 +125,9 @@ class Greedy:
                 raise _StoppedError
 
     def solve(self, attempts: int, stop: Callable[[], bool]) -> Witness | None:
-        """Up to `attempts` attempts; None if none placed every stream or stop() said so."""
+        """Make up to `attempts` attempts; None if none placed every stream, or stop() returned
+        true.
+        """
         self._stop = stop
         try:
             return self._attempts(attempts)
@@ -205,7 +205,7 @@ class Greedy:
     def _claims(
         self, state: _State, stream: Stream, available: int
     ) -> list[tuple[int, tuple[int, ...]]]:
-        """What taking new ring slots for a start at one ring slot would cover: (mask of windows,
+        """For each choice of new ring slots for a start at one ring slot: (mask of covered windows,
         slots to take).
         """
         ring = self.problem.ring_slots
@@ -236,7 +236,7 @@ class Greedy:
         randomised: bool,
     ) -> tuple[int, ...] | None:
         """Ring slots that cover all missing windows, the most windows per new slot first; None if
-        above `most`.
+        they are more than `most`.
         """
         claims: list[int] = []
         while missing:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What solving one problem may use, and whom it tells. Light: knows no solver."""
+"""Limits of solving one problem, and its progress callback. Imports no solver."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ TIME_LIMIT_MAX_S = 86_400.0
 WORKERS_MAX = 64
 
 Progress = Callable[[str], None]
-"""Told in a few words what is being done and the best so far."""
+"""Callback with a few words on the current step and the best result so far."""
 Clock = Callable[[], float]
 
 
 LOOK_S = 0.0005
-"""What the work between two looks at a WorkClock counts for: about one stream placed by first fit
+"""Work between two looks at a WorkClock, in seconds: about one stream placed by first fit
 (chosen).
 """
 
 
 class WorkClock:
-    """Seconds of work instead of the wall's: a search that ends by it ends at the same place on
-    every machine.
+    """Seconds of work, not wall time: a search limited by it ends at the same place on every
+    machine.
 
     Each look counts as LOOK_S, and CP-SAT adds its own deterministic time.
     """
@@ -44,24 +44,24 @@ class WorkClock:
 
 
 def silent(_: str) -> None:
-    """Progress that nobody reads."""
+    """Ignore progress."""
 
 
 class TimeUpError(KeeponError):
-    """The time limit was over before something was finished; the message says what."""
+    """The time limit ended an unfinished step; the message names the step."""
 
     exit_code = EXIT_MISSED
 
 
 @dataclass
 class Limits:
-    """What one problem may use.
+    """Limits of one problem.
 
     Attributes:
-        deadline_s: of time.monotonic(); math.inf for none.
-        seed: of every random choice.
+        deadline_s: instant of time.monotonic(); math.inf for none.
+        seed: seed of every random choice.
         workers: threads of CP-SAT; with one, answers that need no time limit repeat exactly.
-        progress: told now and then.
+        progress: callback, called now and then.
         clock: seconds; a WorkClock where the answer must not depend on the machine's load.
     """
 
@@ -81,16 +81,16 @@ class Limits:
         """Look at the clock.
 
         Raises:
-            TimeUpError: the time is over; `doing` says at what.
+            TimeUpError: the time is over; `doing` names the step.
         """
         if self.over():
             raise TimeUpError(doing)
 
     def share(self, part: float) -> Limits:
-        """The same with only a part of the time that is left."""
+        """The limits with only a share of the time that is left."""
         left = self.left_s()
         return self if left == math.inf else self.within(max(0.0, left) * part)
 
     def within(self, seconds: float) -> Limits:
-        """The same with so many seconds from now at most."""
+        """The limits with at most so many seconds from now."""
         return replace(self, deadline_s=min(self.deadline_s, self.clock() + seconds))

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The form without the cycle: phases only, conditions between pairs of streams and cosets of the
-ring.
+"""The problem without the cycle: only phases, conditions between pairs of streams, and cosets of
+the ring.
 
-A stream that starts at o + l P visits exactly the ring slots o + gcd(P, N) Z, and meets another
-stream of its owner exactly if their phases agree modulo gcd(P_a, P_b). So a schedule without jitter
-is a set of phases with pairwise conditions, and L, which non-harmonic periods make astronomically
-large, appears nowhere. With jitter a stream may instead have private ring slots and start at the
-first of them from its release on, which needs nothing of L either. No object here is larger than
-the ring or a period.
+A stream that starts at o + l P uses exactly the ring slots o + gcd(P, N) Z, and collides with
+another stream of its owner depending only on their phases modulo gcd(P_a, P_b). So a schedule
+without jitter is a set of phases with pairwise conditions, and L, which non-harmonic periods make
+astronomically large, is not needed. A stream with jitter may have private ring slots and start at
+the first of them after its release, which does not need L either. No object here is larger than the
+ring or a period.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from keepon.planner.partition.limits import Limits
 from keepon.planner.partition.problem import Problem, Stream
 
 PHASES_MAX = 1_000_000
-"""Different phases of one stream that are looked at."""
+"""Most phases of one stream to try."""
 MODEL_LITERALS_MAX = 1_000_000
 
 
 def phase_modulus(problem: Problem, stream: Stream) -> int:
-    """The pairwise conditions know the phase of a stream only modulo this divisor of its period."""
+    """The divisor of a stream's period modulo which the pairwise conditions determine its phase."""
     gcds = [
         math.gcd(stream.period_slots, other.period_slots)
         for other in problem.members[stream.owner]
@@ -60,8 +60,8 @@ class _Attempt:
         self.private: dict[int, tuple[int, ...]] = {}
 
     def place(self, stream: Stream) -> bool:
-        """Place a stream in the way that takes fewer new ring slots, sharing them on a tie; False
-        if neither works.
+        """Place a stream with shared or private ring slots, whichever takes fewer new ones, shared
+        on a tie; False if neither is possible.
         """
         shared, private = self._share(stream), self._separate(stream)
         if shared is not None and (private is None or shared[1] <= len(private[1])):
@@ -81,15 +81,15 @@ class _Attempt:
         return True
 
     def _costs(self, stream: Stream) -> NDArray[np.int64]:
-        """New ring slots by residue modulo gcd(P, N) of the phase; more than are left where it is
-        impossible.
+        """New ring slots by residue modulo gcd(P, N) of the phase; more than are left where the
+        phase is impossible.
         """
         ring, g = self.problem.ring_slots, self.problem.ring_gcd(stream)
         new = self.owners == UNOWNED
         bad = self.closed | ~(new | (self.owners == stream.owner))
         costs: NDArray[np.int64]
         if stream.length_slots > g:
-            # Frames longer than the spacing of what is visited cover the whole ring.
+            # Frames longer than the spacing of the stream's slots cover the whole ring.
             return np.full(g, ring + 1 if bad.any() else new.sum(), dtype=np.int64)
         spread_new, spread_bad = np.zeros(ring, dtype=np.int64), np.zeros(ring, dtype=bool)
         for ahead in range(stream.length_slots):
@@ -100,8 +100,8 @@ class _Attempt:
         return costs
 
     def _share(self, stream: Stream) -> tuple[int, int] | None:
-        """A phase without jitter among the streams of the owner and the new ring slots it takes,
-        the fewest.
+        """The phase without jitter, among the streams of the owner, that takes the fewest new ring
+        slots, and these slots.
         """
         candidates = _candidates(self.problem, stream)
         first = candidates.start
@@ -125,8 +125,8 @@ class _Attempt:
         return first + int(choices[pick]), best
 
     def _separate(self, stream: Stream) -> tuple[int, tuple[int, ...]] | None:
-        """A phase and private ring slots, each visited window holding one; one-slot frames with
-        jitter only.
+        """A phase and private ring slots, one for each window; only for one-slot frames with
+        jitter.
         """
         jitter = min(stream.jitter_slots, stream.period_slots - 1)
         if stream.length_slots != 1 or jitter == 0:
@@ -156,7 +156,7 @@ class _Attempt:
 
 
 def _cover_circle(free: NDArray[np.bool_], visits: range, span: int) -> tuple[int, ...] | None:
-    """Few free ring slots such that each visit has one within `span` slots from it on, around the
+    """Few free ring slots such that each visit has one within `span` slots after it, around the
     ring.
     """
     ring = len(free)
@@ -178,7 +178,7 @@ def _cover_circle(free: NDArray[np.bool_], visits: range, span: int) -> tuple[in
 def first_fit(problem: Problem, attempts: int, limits: Limits) -> Witness | None:
     """First fit with seeded restarts; a stream that finds no place is placed earlier the next time.
 
-    Sound for any jitter, complete for none: without a result nothing is proven.
+    Sound for any jitter, complete for none: a failure proves nothing.
     """
     chance = random.Random(limits.seed)
     order = sorted(
@@ -205,7 +205,7 @@ def first_fit(problem: Problem, attempts: int, limits: Limits) -> Witness | None
 
 
 def applies(problem: Problem) -> bool:
-    """Is the model of `solve_phases` small enough?"""
+    """Whether the model of `solve_phases` is small enough."""
     sizes = [len(_candidates(problem, stream)) for stream in problem.streams]
     small = all(phase_modulus(problem, stream) <= PHASES_MAX for stream in problem.streams)
     pairs = sum(
@@ -216,16 +216,16 @@ def applies(problem: Problem) -> bool:
 
 
 def is_exact(problem: Problem) -> bool:
-    """Does an infeasible model mean an infeasible problem? Only if nothing may jitter."""
+    """Whether an infeasible model proves an infeasible problem: only if no stream has jitter."""
     return all(stream.jitter_slots == 0 for stream in problem.streams)
 
 
 def solve_phases(problem: Problem, needed: Sequence[int], limits: Limits) -> Full:
-    """Schedules without jitter as a CP-SAT model of phases: exact where nothing may jitter,
-    otherwise sufficient.
+    """Schedules without jitter as a CP-SAT model of phases: exact if no stream has jitter, else
+    sufficient.
 
     Args:
-        needed: ring slots each owner needs at least.
+        needed: least ring slots of each owner.
     """
     model = cp_model.CpModel()
     ring = problem.ring_slots
@@ -293,8 +293,8 @@ def _keep_apart(
     second: Stream,
     chosen: dict[int, dict[int, cp_model.IntVar]],
 ) -> None:
-    """No two frames of one owner at a time: per residue modulo the gcd, at most one of the two is
-    there.
+    """No two frames of one owner at a time: for each residue modulo the gcd at most one of two
+    streams uses it.
     """
     common = math.gcd(first.period_slots, second.period_slots)
     busy: list[list[cp_model.IntVar]] = [[] for _ in range(common)]

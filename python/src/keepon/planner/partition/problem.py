@@ -2,10 +2,10 @@
 """The partition problem of one station in whole slots, read from the instance schema; exact
 integers only.
 
-Source: KeepON paper section A.7, with what it leaves open decided: ownership holds over L =
-lcm(hyperperiod, ring cycle), times are whole slots, peak-to-peak jitter is rounded down to slots.
-Beyond it: classes that share slots, frames of several slots, slots that stay unowned, and a window
-for the start within the period. Nothing here solves.
+Source: KeepON paper section A.7. This module decides what the paper leaves open: ownership holds
+over L = lcm(hyperperiod, ring cycle), times are whole slots, peak-to-peak jitter is rounded down to
+slots. Extensions: classes that share slots, frames of several slots, slots that stay unowned, and a
+window for the start within the period. Nothing here solves.
 """
 
 from __future__ import annotations
@@ -34,13 +34,12 @@ class Stream:
 
     Attributes:
         index: position in the instance.
-        owner: which group of classes owns its slots, 0 ... owner_count - 1.
+        owner: the group of classes that owns its slots, 0 ... owner_count - 1.
         class_index: its class in the instance.
         period_slots: P, at least 1.
-        jitter_slots: J, what start - l P may vary peak to peak; 0 ... P and not beyond its window.
+        jitter_slots: J, peak-to-peak variation of start - l P; 0 ... P and within its window.
         length_slots: consecutive slots of one frame, 1 ... min(P, ring).
-        earliest_slot, latest_slot: bounds of start - l P with respect to time 0 of the ring; None:
-            any phase.
+        earliest_slot, latest_slot: bounds of start - l P from time 0 of the ring; None: any phase.
     """
 
     index: int
@@ -54,8 +53,8 @@ class Stream:
 
     @property
     def phases(self) -> range:
-        """All phases o worth trying: starts lie in o + l P ... o + l P + J; narrower windows are
-        part of these.
+        """All useful phases o: starts lie in o + l P ... o + l P + J; narrower windows are part of
+        these.
         """
         if self.earliest_slot is None or self.latest_slot is None:
             return range(self.period_slots)
@@ -63,7 +62,7 @@ class Stream:
 
     @property
     def load(self) -> Fraction:
-        """Share of all slots it takes."""
+        """Share of all slots that the stream takes."""
         return Fraction(self.length_slots, self.period_slots)
 
 
@@ -77,7 +76,7 @@ class Problem:
         owner_classes: classes of each owner; one class each unless the instance lets classes share
             slots.
         streams: in the order of the instance.
-        reserve_slots: ring slots that must stay unowned, wherever (best effort, PTP).
+        reserve_slots: ring slots that must stay unowned, any of them (best effort, PTP).
         unowned: ring slots that must stay unowned, by index; they count as reserve.
     """
 
@@ -117,7 +116,7 @@ class Problem:
 
     @property
     def ownable_slots(self) -> int:
-        """Ring slots that may have an owner at all."""
+        """Ring slots that may have an owner."""
         return self.ring_slots - max(self.reserve_slots, len(self.unowned))
 
     @property
@@ -128,12 +127,12 @@ class Problem:
         )
 
     def ring_gcd(self, stream: Stream) -> int:
-        """g: a stream without jitter touches one whole coset modulo g of the ring."""
+        """g: a stream without jitter uses one whole coset modulo g of the ring."""
         return math.gcd(stream.period_slots, self.ring_slots)
 
 
 class _Reader:
-    """Fetches values of one JSON object and refuses wrong ones in one sentence."""
+    """Reads values of one JSON object and refuses each wrong one in one sentence."""
 
     def __init__(self, table: Any, place: str) -> None:
         if not isinstance(table, Mapping):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Decides one problem: bounds, closed form, first fit by pairs, greedy, then CP-SAT; the cheapest
-that decides wins.
+"""Decides one problem: bounds, closed form, first fit by pairs, greedy, then CP-SAT, the cheapest
+first.
 
 Three answers: feasible with a witness, infeasible with a proof or after an exhaustive search,
 unknown within limits.
@@ -27,7 +27,7 @@ def _feasible(problem: Problem, method: str, witness: Witness) -> Outcome:
 
 
 def _trimmed(problem: Problem, witness: Witness) -> Witness:
-    """The same without owned slots that no frame uses: they are worth more to best effort."""
+    """The witness without owned slots that no frame uses: best effort can use them."""
     if witness.starts is None:
         return witness
     ring = problem.ring_slots
@@ -42,7 +42,7 @@ def _trimmed(problem: Problem, witness: Witness) -> Witness:
 
 
 def cycle_is_small(problem: Problem) -> bool:
-    """May the cycle L be written out, slot by slot?"""
+    """Whether the cycle L is short enough to represent slot by slot."""
     return (
         problem.cycle_slots <= greedy.CYCLE_SLOTS_MAX
         and problem.instance_count <= 4 * greedy.CYCLE_SLOTS_MAX
@@ -50,10 +50,10 @@ def cycle_is_small(problem: Problem) -> bool:
 
 
 def decide(problem: Problem, limits: Limits) -> Outcome:
-    """The answer of one problem.
+    """The answer to one problem.
 
     Args:
-        limits: time, seed and workers; without time limit and with one worker the answer repeats
+        limits: time, seed and workers; without a time limit and with one worker the answer repeats
             exactly.
     """
     begin = time.perf_counter()
@@ -62,7 +62,7 @@ def decide(problem: Problem, limits: Limits) -> Outcome:
 
 
 def _quick(problem: Problem, limits: Limits) -> Outcome | None:
-    """What needs milliseconds and nothing of the cycle."""
+    """The methods that take milliseconds and do not use the cycle."""
     proof = bounds.disproof(problem)
     if proof is not None:
         return Outcome(INFEASIBLE, "analytic-bound", proof=proof)

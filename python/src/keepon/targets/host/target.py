@@ -15,6 +15,7 @@ from typing import Final, cast
 from keepon_host.testbed import session
 from keepon_host.testbed.job import Job
 
+from keepon._sim import verdict_names
 from keepon.errors import ConfigError, EnvironmentProblemError
 from keepon.machines.network import gated
 from keepon.measure import results
@@ -43,7 +44,6 @@ from keepon.targets.host.places import (
 )
 from keepon.targets.measured import measured_stream
 from keepon.targets.runs import Outcome, Progress, Run, result_document
-from keepon.targets.sim.build import simulator
 from keepon.targets.vm.observations import load_json, load_result, read_outcomes
 
 NAME: Final = "host"
@@ -135,7 +135,7 @@ def judged_run(host: Host, job: Job, files: dict[str, bytes]) -> Run:
     start_ns = round(scenario.warmup_s * 1e9)
     window_ns = (start_ns, start_ns + round(scenario.duration_s * 1e9))
     ended = read_outcomes(files.get("trace.txt", b"").decode())
-    names = list(simulator().verdict_names())
+    names = verdict_names()
     streams: dict[str, StreamResult] = {}
     arrays: dict[str, FrameArrays] = {}
     tables: dict[str, bytes] = {}

@@ -3,13 +3,11 @@
 
 from __future__ import annotations
 
-import importlib
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
 
 import numpy as np
 
-from keepon.errors import EnvironmentProblemError
+from keepon._sim import LoadSpec, Simulation, StreamSpec
 from keepon.measure import results
 from keepon.measure.results import FrameArrays
 from keepon.measure.statistics import IntArray
@@ -20,36 +18,16 @@ from keepon.model.scenario import Scenario, Stream
 from keepon.model.timing import epoch_ns_for, talk_start_ns
 from keepon.model.topology import Topology
 from keepon.targets.sim import timesync
-from keepon.targets.sim.inputs import LoadSpec, StreamSpec
 from keepon.targets.sim.specs import station_spec
-
-if TYPE_CHECKING:
-    # Loaded when a simulation is built, so that all else works without it.
-    from keepon._sim import Simulation
-
-
-def simulator() -> ModuleType:
-    """The extension module.
-
-    Raises:
-        EnvironmentProblemError: it was not built.
-    """
-    try:
-        return importlib.import_module("keepon._sim")
-    except ImportError as error:
-        raise EnvironmentProblemError(
-            f"the simulator module cannot be loaded ({error}); build it with `make run`"
-        ) from error
 
 
 class Build:
     """A simulation built from scenario and plan."""
 
     def __init__(self, scenario: Scenario, plan: Plan, run: str, seed: int) -> None:
-        module = simulator()
         self.scenario, self.plan, self.run = scenario, plan, run
         self.epoch_ns = epoch_ns_for(scenario)
-        self.simulation: Simulation = module.Simulation(seed, self.epoch_ns)
+        self.simulation = Simulation(seed, self.epoch_ns)
         self.nodes: dict[str, int] = {}
         self.sources: dict[str, list[Sourced]] = {}
         self.topology = topology = Topology(scenario)
@@ -57,7 +35,7 @@ class Build:
             ports = [port.name for port in topology.ports_of(station.name)]
             spec, sources = station_spec(scenario, station, run, plan, ports)
             self.nodes[station.name] = self.simulation.add_station(station.name, spec)
-            self.sources[f"{station.name} ({spec['driver']})"] = sources
+            self.sources[f"{station.name} ({spec.driver})"] = sources
         for bridge in scenario.bridge:
             self.nodes[bridge.name] = self.simulation.add_bridge(
                 bridge.name, timesync.bridge_spec(scenario, bridge)
@@ -107,60 +85,56 @@ class Build:
 
     def _add_stream(self, stream: Stream) -> int:
         entry = self.plan["streams"][stream.id]
-        spec: StreamSpec = {
-            "id": stream.id,
-            "talker": self.nodes[stream.talker],
-            "listeners": [self.nodes[listener] for listener in stream.listeners],
-            "routes": [
+        spec = StreamSpec(
+            id=stream.id,
+            talker=self.nodes[stream.talker],
+            listeners=[self.nodes[listener] for listener in stream.listeners],
+            routes=[
                 [self.nodes[node] for node in entry["routes"][end]] for end in stream.listeners
             ],
-            "period_ns": stream.period_ns,
-            "offset_ns": entry["release_ns"],
-            "turns_ns": entry.get("turns_ns", []),
-            "start_ns": self.start_ns,
-            "frame_bytes": stream.frame_bytes,
-            "tc": stream.tc,
-            "queue": stream.priority,
-            "advance_ns": stream.advance_ns,
-        }
+            period_ns=stream.period_ns,
+            offset_ns=entry["release_ns"],
+            turns_ns=entry.get("turns_ns", []),
+            start_ns=self.start_ns,
+            frame_bytes=stream.frame_bytes,
+            tc=stream.tc,
+            queue=stream.priority,
+            advance_ns=stream.advance_ns,
+        )
         return self.simulation.add_stream(spec)
 
     def _add_load(self, name: str) -> int:
         load = next(entry for entry in self.scenario.load if entry.id == name)
         way = self.topology.shortest(load.talker, load.listener)
-        spec: LoadSpec = {
-            "id": load.id,
-            "talker": self.nodes[load.talker],
-            "listener": self.nodes[load.listener],
-            "route": [self.nodes[node] for node in way[1:-1]],
-            "kind": load.kind,
-            "congestion": load.congestion,
-            "start_ns": load.start_ns,
-            "rate_bps": load.rate_bps,
-            "frame_bytes": load.frame_bytes,
-            "tc": load.tc,
-            "queue": load.priority,
-        }
+        spec = LoadSpec(
+            id=load.id,
+            talker=self.nodes[load.talker],
+            listener=self.nodes[load.listener],
+            route=[self.nodes[node] for node in way[1:-1]],
+            kind=load.kind,
+            congestion=load.congestion,
+            start_ns=load.start_ns,
+            rate_bps=load.rate_bps,
+            frame_bytes=load.frame_bytes,
+            tc=load.tc,
+            queue=load.priority,
+        )
         return self.simulation.add_load(spec)
 
     def frames(self, name: str) -> FrameArrays:
         raw = self.simulation.frames(self.streams[name])
-        arrays: dict[str, Any] = {
-            key: np.asarray(raw[key], dtype=np.int64)
-            for key in (
-                "seq",
-                "txtime_ns",
-                "submit_ps",
-                "verdict",
-                "wire_ps",
-                "arrival_ps",
-                "stamp_ns",
-            )
-        }
-        if self.scenario.sync.by_ptp:
-            for key in ("submit_ps", "wire_ps", "arrival_ps"):
-                arrays[key] = self._network_time(arrays[key])
-        return FrameArrays(epoch_ns=self.epoch_ns, **arrays)
+        frames = FrameArrays(
+            raw["seq"], raw["txtime_ns"], raw["submit_ps"], raw["verdict"], raw["wire_ps"],
+            raw["arrival_ps"], raw["stamp_ns"], self.epoch_ns,
+        )  # fmt: skip
+        if not self.scenario.sync.by_ptp:
+            return frames
+        return replace(
+            frames,
+            submit_ps=self._network_time(frames.submit_ps),
+            wire_ps=self._network_time(frames.wire_ps),
+            arrival_ps=self._network_time(frames.arrival_ps),
+        )
 
     def _network_time(self, times_ps: IntArray) -> IntArray:
         """True times as network time since the epoch; what did not happen stays so."""

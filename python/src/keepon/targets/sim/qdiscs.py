@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
+from keepon._sim import LeafSpec, QdiscSpec, TaprioSpec
 from keepon.errors import ConfigError
 from keepon.model.qdiscs import stations
 from keepon.model.qdiscs.tree import CLASSES_MAX, Cbs, Etf, Guard, Mqprio, Qdisc, Taprio, Tree
 from keepon.model.scenario import Scenario, Station
 from keepon.model.wire import JUMBO_BYTES_MAX
-from keepon.targets.sim.inputs import LeafSpec, QdiscSpec, TaprioSpec
 
 NIC_QUEUES = 8
 
@@ -66,55 +66,52 @@ def spec_of(scenario: Scenario, station: Station, driver: str) -> QdiscSpec | No
     reschedule = station.release == "reschedule"
     if tree.classes is None:
         assert tree.root is not None, "checked when it was loaded"
-        return {"queues": [0] * CLASSES_MAX, "leaves": [_leaf(tree.root, driver, reschedule)]}
+        return QdiscSpec(queues=[0] * CLASSES_MAX, leaves=[_leaf(tree.root, driver, reschedule)])
     count = tree.classes.count
-    spec: QdiscSpec = {
-        "queues": [stations.queue_of(tree, min(tc, count - 1)) for tc in range(CLASSES_MAX)],
-        "leaves": [
+    return QdiscSpec(
+        queues=[stations.queue_of(tree, min(tc, count - 1)) for tc in range(CLASSES_MAX)],
+        leaves=[
             _leaf(tree.leaves.get(queue), driver, reschedule)
             for queue in range(tree.classes.tx_queues)
         ],
-    }
-    if isinstance(tree.root, Taprio):
-        spec["taprio"] = _taprio(tree.root)
-    return spec
+        taprio=_taprio(tree.root) if isinstance(tree.root, Taprio) else None,
+    )
 
 
 def _leaf(qdisc: Qdisc | None, driver: str, reschedule: bool) -> LeafSpec:
     """A NIC with launch times is told of txtimes by an offloaded etf only; keepon looks itself."""
     match qdisc:
         case Etf():
-            return {
-                "kind": "etf",
-                "keeps_txtime": driver == "keepon" or (driver == "launchtime" and qdisc.offload),
-                "delta_ns": qdisc.delta_ns,
-                "deadline_mode": qdisc.deadline_mode,
-                "skip_sock_check": qdisc.skip_sock_check,
-                "reschedule": reschedule,
-            }
+            return LeafSpec(
+                kind="etf",
+                keeps_txtime=driver == "keepon" or (driver == "launchtime" and qdisc.offload),
+                delta_ns=qdisc.delta_ns,
+                deadline_mode=qdisc.deadline_mode,
+                skip_sock_check=qdisc.skip_sock_check,
+                reschedule=reschedule,
+            )
         case Guard():
-            return {
-                "kind": "guard",
-                "rate_bps": qdisc.rate_bps,
-                "mtu_bytes": qdisc.mtu_bytes or JUMBO_BYTES_MAX,
-                "fudge_ns": qdisc.fudge_ns,
-                "tolerance_ns": qdisc.tolerance_ns,
-                "limit_frames": qdisc.limit_frames,
-                "late": qdisc.late,
-            }
-    return {"kind": "fifo", "keeps_txtime": driver == "keepon"}
+            return LeafSpec(
+                kind="guard",
+                rate_bps=qdisc.rate_bps,
+                mtu_bytes=qdisc.mtu_bytes or JUMBO_BYTES_MAX,
+                fudge_ns=qdisc.fudge_ns,
+                tolerance_ns=qdisc.tolerance_ns,
+                limit_frames=qdisc.limit_frames,
+                late=qdisc.late,
+            )
+    return LeafSpec(kind="fifo", keeps_txtime=driver == "keepon")
 
 
 def _taprio(taprio: Taprio) -> TaprioSpec:
     """A base time counts by its phase: one that real clocks have reached may be later than the
     instant at which the simulation begins.
     """
-    return {
-        "base_ns": taprio.base_ns % taprio.cycle_ns,
-        "cycle_ns": taprio.cycle_ns,
-        "gates": [gates for gates, _ in taprio.entries],
-        "lengths_ns": [ns for _, ns in taprio.entries],
-        "txtime_assist": taprio.txtime_assist,
-        "offload": taprio.full_offload,
-        "txtime_delay_ns": taprio.txtime_delay_ns,
-    }
+    return TaprioSpec(
+        base_ns=taprio.base_ns % taprio.cycle_ns,
+        cycle_ns=taprio.cycle_ns,
+        windows=taprio.entries,
+        txtime_assist=taprio.txtime_assist,
+        offload=taprio.full_offload,
+        txtime_delay_ns=taprio.txtime_delay_ns,
+    )

@@ -8,10 +8,9 @@ input.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Final, cast
 
-import numpy as np
-
+from keepon import _sim
 from keepon.errors import ConfigError, SimulationError
 from keepon.measure import clocks, results
 from keepon.measure.delays import mark_onset
@@ -19,7 +18,7 @@ from keepon.measure.due import on_schedule, run_ns, schedule
 from keepon.measure.results import FrameArrays
 from keepon.measure.series import delay_distribution, delay_series
 from keepon.measure.simulated import Bridge as RawBridge
-from keepon.measure.simulated import LoadFlow
+from keepon.measure.simulated import Flow, LoadFlow
 from keepon.measure.simulated import StationPort as RawPort
 from keepon.measure.tcp import tcp_result
 from keepon.model import outcomes, overload
@@ -38,7 +37,7 @@ from keepon.model.scenario import Scenario, Stream
 from keepon.model.timing import measured_ns
 from keepon.parallel import check_stopped, in_order
 from keepon.targets.runs import Outcome, Progress, Run, result_document
-from keepon.targets.sim.build import Build, simulator
+from keepon.targets.sim.build import Build
 from keepon.targets.sim.captured import captured
 from keepon.targets.sim.construction import by_construction
 from keepon.targets.sim.refusals import check_supported
@@ -97,7 +96,7 @@ def simulate_build(
     if capture_frames:
         build.simulation.set_capture(start_ns, end_ns, capture_frames)
     build.simulation.run(until_ns, told)
-    verdict_names = list(simulator().verdict_names())
+    verdict_names = _sim.verdict_names()
     streams: dict[str, StreamResult] = {}
     arrays: dict[str, FrameArrays] = {}
     for stream in scenario.stream:
@@ -172,15 +171,6 @@ def _add_clocks(build: Build, document: RunParts, start_ns: int, end_ns: int) ->
             raise SimulationError(f"PTP: {error}") from error
 
 
-def _plain(value: Any) -> Any:
-    """Data of the simulator as JSON has it: arrays as lists, keys as strings."""
-    if isinstance(value, dict):
-        return {str(key): _plain(entry) for key, entry in value.items()}
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    return value
-
-
 def _station_document(build: Build, name: str, window_s: float) -> StationResult:
     """A station's counters, those of every target first; slots_total counts what the index has
     passed. With several ports they are the sums, and each port's are in `ports`.
@@ -191,13 +181,13 @@ def _station_document(build: Build, name: str, window_s: float) -> StationResult
     raw = build.simulation.station(build.nodes[name])
     if "ports" not in raw:
         document = _port_document(build, name, raw, window_s)
-        return cast(StationResult, {**document, "clock": {}, **_plain(raw)})
-    ports = {
-        port: {**_port_document(build, port, own, window_s), **_plain(own)}
-        for port, own in raw["ports"].items()
+        return cast(StationResult, {**document, "clock": {}, **raw})
+    counted = {
+        port: _port_document(build, port, own, window_s) for port, own in raw["ports"].items()
     }
-    sums = {key: sum(port[key] for port in ports.values()) for key in _SUMMED}
-    return cast(StationResult, {**sums, "clock": {}, **_plain(raw), "ports": ports})
+    sums = {key: sum(own[key] for own in counted.values()) for key in _SUMMED}
+    ports = {port: {**counted[port], **own} for port, own in raw["ports"].items()}
+    return cast(StationResult, {**sums, "clock": {}, **raw, "ports": ports})
 
 
 _SUMMED = ("underruns", "suspected_underruns", "placeholders", "slots_total", "best_effort_bps")
@@ -224,7 +214,13 @@ def _port_document(build: Build, name: str, raw: RawPort, window_s: float) -> di
 def _bridge_document(raw: RawBridge, nodes: dict[str, int]) -> BridgeResult:
     """A bridge's counters per neighbour, by name."""
     names = {number: name for name, number in nodes.items()}
-    return {"ports": {names[peer]: _plain(port) for peer, port in raw["ports"].items()}}
+    return {"ports": {names[peer]: port for peer, port in raw["ports"].items()}}
+
+
+def _flow(raw: Flow) -> dict[str, object]:
+    """As of a stream: sent is what was on the wire, whether the driver has been told yet or not."""
+    by_listener = raw["delivered_by_listener"].tolist()
+    return {**raw, "delivered_by_listener": by_listener, "sent": raw["on_wire"]}
 
 
 def _load_document(build: Build, name: str, window_s: float) -> LoadResult:
@@ -234,12 +230,10 @@ def _load_document(build: Build, name: str, window_s: float) -> LoadResult:
     raw: LoadFlow = build.simulation.load(build.loads[name])
     results.check_flow(raw, 1, f"load {raw['id']}")
     goodput_bps = round(raw["window_delivered_bytes"] * 8 / window_s)
-    # As of a stream: what was on the wire, whether the driver has been told yet or not.
-    document = {"goodput_bps": goodput_bps, **_plain(raw), "sent": raw["on_wire"]}
-    document["takes"] = _takes(build, name)
+    document = {"goodput_bps": goodput_bps, **_flow(raw), "takes": _takes(build, name)}
     if "tcp" in raw:
         results.check_flow(raw["acks"], 1, f"ACKs of load {raw['id']}")
-        document["acks"] = {**_plain(raw["acks"]), "sent": raw["acks"]["on_wire"]}
+        document["acks"] = _flow(raw["acks"])
         document["tcp"] = tcp_result(raw["tcp"], window_s, f"load {raw['id']}")
     return cast(LoadResult, document)
 
@@ -305,7 +299,6 @@ class Simulator:
     """How many frames of the judged run's wires are kept, at most."""
 
     def check_supported(self, scenario: Scenario) -> None:
-        simulator()
         check_supported(scenario)
 
     def run_all(

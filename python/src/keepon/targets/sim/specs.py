@@ -5,13 +5,13 @@ come from.
 
 from __future__ import annotations
 
+from keepon._sim import CpuSpec, HostSpec, KeeponSpec, LatencySpec, NicSpec, PortSpec, StationSpec
 from keepon.model.driverfields import driver_fields
 from keepon.model.hosts import ETF_DELTA_NS, Sourced, chosen, etf_delta, etf_delta_ns, host_of
 from keepon.model.plan import Plan, PlannedStation
 from keepon.model.scenario import NicOptions, Scenario, Station
 from keepon.model.wire import FRAME_BYTES_MAX, JUMBO_BYTES_MAX
 from keepon.targets.sim import qdiscs, timesync
-from keepon.targets.sim.inputs import CpuSpec, KeeponSpec, NicSpec, StationSpec
 
 CLASS_COUNT = 16
 
@@ -53,32 +53,28 @@ def nic_spec(station: Station, driver: str) -> tuple[NicSpec, list[Sourced]]:
         )
         for key in matters
     ]
-    spec: NicSpec = {
-        "prefetch_slots": own.prefetch_slots,
-        "fetch_ns": own.fetch_ns,
+    spec = NicSpec(
+        prefetch_slots=own.prefetch_slots,
+        fetch_ns=own.fetch_ns,
         # of driver keepon alone, and no shorter than a fetch
-        "restart_ns": max(own.restart_ns, own.fetch_ns if driver != "keepon" else 0),
-        "index_read_ns": own.index_read_ns,
-        "coalesce_ns": own.coalesce_ns,
-        "coalesce_frames": own.coalesce_frames,
-        "rx_lag_ns_min": own.rx_lag_ns,
-        "rx_lag_ns_max": own.rx_lag_ns,
-        "fragments_max": own.fragments_max,
-        "frame_bytes_max": FRAME_BYTES_MAX if driver == "keepon" else JUMBO_BYTES_MAX,
-    }
+        restart_ns=max(own.restart_ns, own.fetch_ns if driver != "keepon" else 0),
+        index_read_ns=own.index_read_ns,
+        coalesce_ns=own.coalesce_ns,
+        coalesce_frames=own.coalesce_frames,
+        rx_lag_ns_min=own.rx_lag_ns,
+        rx_lag_ns_max=own.rx_lag_ns,
+        fragments_max=own.fragments_max,
+        frame_bytes_max=FRAME_BYTES_MAX if driver == "keepon" else JUMBO_BYTES_MAX,
+    )
     return spec, used
 
 
-def cpu_spec(station: Station) -> tuple[CpuSpec | None, list[Sourced]]:
+def cpu_spec(station: Station) -> tuple[CpuSpec, list[Sourced]]:
     """The cores of a host whose software contends for them, all chosen; nothing if it does not."""
     host = station.host
     if isinstance(host, str) or not host.cores:
-        return None, []
-    spec: CpuSpec = {
-        "cores": host.cores,
-        "irq_ns": host.irq_ns,
-        "softirq_ns": host.softirq_ns,
-    }
+        return CpuSpec(), []
+    spec = CpuSpec(cores=host.cores, irq_ns=host.irq_ns, softirq_ns=host.softirq_ns)
     used = [
         chosen(f"host: {key}", value, "scenario: host table")
         for key, value in (
@@ -92,14 +88,14 @@ def cpu_spec(station: Station) -> tuple[CpuSpec | None, list[Sourced]]:
 
 def keepon_spec(station: Station, planned: PlannedStation) -> KeeponSpec:
     """A port with driver "keepon"."""
-    spec: KeeponSpec = {
-        **driver_fields(station, planned),
-        "partition": planned["allowed"],
-        "classes": _classes(planned, station.keepon.mode == "paper"),
-    }
-    if not spec["frame_bytes_max"]:
-        del spec["frame_bytes_max"]  # stated, it costs a larger budget
-    return spec
+    fields = driver_fields(station, planned)
+    if not fields["frame_bytes_max"]:
+        del fields["frame_bytes_max"]  # stated, it costs a larger budget
+    return KeeponSpec(
+        partition=planned["allowed"],
+        classes=_classes(planned, station.keepon.mode == "paper"),
+        **fields,
+    )
 
 
 def station_spec(
@@ -134,39 +130,29 @@ def station_spec(
         else:
             delta = chosen(f"etf_delta_ns ({driver})", delta_ns, "scenario", "timer")
         sources = [*sources, delta]
-    nic, used = nic_spec(station, driver)
-    sources = [*sources, *used]
-    spec: StationSpec = {
-        "driver": driver,
-        "release": release,
-        "host": {name: vars(stage) for name, stage in stages.items()},
-        "occupancy_ns": stages["driver"].base_ns + stages["driver"].median_ns,
-        "etf_delta_ns": delta_ns,
-        "nic_ppm": station.clock_ppm,
-        "cpu_ppm": station.cpu_ppm,
-        "cpu_tick_ns": station.cpu_tick_ns,
-        "wander_ppb_per_s": station.wander_ppb_per_s,
-        "sync": scenario.sync.mode,
-        "stamp_resolution_ns": station.stamp_resolution_ns,
-        "nic": nic,
-    }
-    cpu, used = cpu_spec(station)
-    if cpu:
-        spec["cpu"] = cpu
-        sources = [*sources, *used]
-    if own_qdiscs is not None:
-        spec["qdisc"] = own_qdiscs
-    synchronised, used = timesync.station_spec(scenario, station, driver)
-    if synchronised:
-        spec["host"]["rx"] = synchronised["rx"]
-        spec["sync"] = synchronised["sync"]
-        if driver == "keepon":
-            spec["ingress_latency_ns"] = synchronised["ingress_latency_ns"]
-            spec["egress_latency_ns"] = synchronised["egress_latency_ns"]
-        sources = [*sources, *used]
+    nic, nic_sources = nic_spec(station, driver)
+    cpu, cpu_sources = cpu_spec(station)
+    host = HostSpec(**{name: LatencySpec(**vars(stage)) for name, stage in stages.items()})
+    spec = StationSpec(
+        driver=driver,
+        release=release,
+        host=host,
+        cpu=cpu,
+        occupancy_ns=stages["driver"].base_ns + stages["driver"].median_ns,
+        etf_delta_ns=delta_ns,
+        nic_ppm=station.clock_ppm,
+        cpu_ppm=station.cpu_ppm,
+        cpu_tick_ns=station.cpu_tick_ns,
+        wander_ppb_per_s=station.wander_ppb_per_s,
+        sync=scenario.sync.mode,
+        stamp_resolution_ns=station.stamp_resolution_ns,
+        nic=nic,
+        qdisc=own_qdiscs,
+    )
+    ptp_sources = timesync.set_by_ptp(spec, scenario, station)
     if driver == "keepon":
         slots = [keepon_spec(station, plan["stations"][port]) for port in ports]
-        spec["keepon"] = slots[0]
+        spec.keepon = slots[0]
         if len(slots) > 1:
-            spec["ports"] = [{"keepon": own} for own in slots]
-    return spec, sources
+            spec.ports = [PortSpec(keepon=own) for own in slots]
+    return spec, [*sources, *nic_sources, *cpu_sources, *ptp_sources]

@@ -8,29 +8,25 @@ from the accuracies published for PTP (keepon.fig12), which results are put besi
 
 from __future__ import annotations
 
+from keepon._sim import BridgeSpec, LatencySpec, ServoSpec, StationSpec, SyncSpec
 from keepon.model.hosts import Sourced, chosen
 from keepon.model.reception import rx_stage
 from keepon.model.scenario import BRIDGE_CLOCK_ERROR_NS, Bridge, Scenario, Station
-from keepon.targets.sim.inputs import BridgeSpec, PtpSpec, SyncSpec
 
 TURNAROUND_WHY = "no published value (IEEE 802.1AS-2020 annex B.2 allows 10 ms)"
 
 
-def station_spec(
-    scenario: Scenario,
-    station: Station,
-    driver: str,
-) -> tuple[PtpSpec, list[Sourced]]:
-    """What PTP adds to a station's specification: {} and no sources where clocks are not set by
-    PTP.
+def set_by_ptp(spec: StationSpec, scenario: Scenario, station: Station) -> list[Sourced]:
+    """Add to a station's specification what PTP needs, and nothing where it does not set clocks;
+    return where the numbers come from.
     """
     if not scenario.sync.by_ptp:
-        return {}, []
+        return []
     stage, sources = rx_stage(station, scenario.sync.rx_jitter_scale)
-    spec: PtpSpec = {"sync": "ptp", "rx": vars(stage)}
-    if driver == "keepon":
-        spec["ingress_latency_ns"] = station.ingress_latency_ns
-        spec["egress_latency_ns"] = station.egress_latency_ns
+    spec.sync, spec.host.rx = "ptp", LatencySpec(**vars(stage))
+    if spec.driver == "keepon":
+        spec.ingress_latency_ns = station.ingress_latency_ns
+        spec.egress_latency_ns = station.egress_latency_ns
         sources += [
             chosen(f"{key} (keepon)", value, "scenario: measured by hand")
             for key, value in (
@@ -39,25 +35,26 @@ def station_spec(
             )
             if value
         ]
-    return spec, sources
+    return sources
 
 
 def bridge_spec(scenario: Scenario, bridge: Bridge) -> BridgeSpec:
     """A bridge as the simulator has it. With ideal clocks its crystal does not matter and is left
     ideal too.
     """
-    spec: BridgeSpec = {
-        "processing_ns": bridge.processing_ns, "ppm": 0.0, "queue_frames": bridge.queue_frames,
-        "queues": [bridge.class_of(priority) for priority in range(8)],
-    }  # fmt: skip
+    spec = BridgeSpec(
+        processing_ns=bridge.processing_ns,
+        queue_frames=bridge.queue_frames,
+        queues=[bridge.class_of(priority) for priority in range(8)],
+    )
     if scenario.sync.mode == "ideal":
         return spec
-    spec["ppm"] = bridge.clock_ppm
-    spec["wander_ppb_per_s"] = bridge.wander_ppb_per_s
+    spec.ppm = bridge.clock_ppm
+    spec.wander_ppb_per_s = bridge.wander_ppb_per_s
     if scenario.sync.mode == "gptp":
-        spec["sync"] = "ptp"
-        spec["ptp_turnaround_ns"] = bridge.ptp_turnaround_ns
-        spec["stamp_resolution_ns"] = bridge.stamp_resolution_ns
+        spec.sync = "ptp"
+        spec.ptp_turnaround_ns = bridge.ptp_turnaround_ns
+        spec.stamp_resolution_ns = bridge.stamp_resolution_ns
     return spec
 
 
@@ -83,35 +80,35 @@ def sync_spec(scenario: Scenario, nodes: dict[str, int]) -> SyncSpec:
     sync = scenario.sync
     domains = [(0, nodes[str(sync.grandmaster)])]
     domains += [(entry.domain, nodes[entry.grandmaster]) for entry in sync.domains]
-    return {
-        "mode": sync.mode,
-        "domains": domains,
-        "interval_ns": sync.interval_ms * 1_000_000,
-        "delay_interval_ns": sync.delay_interval_ms * 1_000_000,
-        "servo": {
-            "kind": sync.servo,
-            "pi_proportional_scale": sync.pi_proportional_scale,
-            "pi_proportional_exponent": sync.pi_proportional_exponent,
-            "pi_proportional_norm_max": sync.pi_proportional_norm_max,
-            "pi_integral_scale": sync.pi_integral_scale,
-            "pi_integral_exponent": sync.pi_integral_exponent,
-            "pi_integral_norm_max": sync.pi_integral_norm_max,
-            "step_threshold_ns": sync.step_threshold_ns,
-            "first_step_threshold_ns": sync.first_step_threshold_ns,
-            "filter_samples": sync.filter_samples,
-        },
-        "delay_filter_samples": sync.delay_filter_samples,
-        "rate_samples": sync.rate_samples,
-        "tc": sync.tc,
-        "queue": sync.priority,
-        "start_offset_ns": sync.start_offset_ns,
-        "sample_ns": sync.sample_ns,
-        "changes": [
+    return SyncSpec(
+        mode=sync.mode,
+        domains=domains,
+        interval_ns=sync.interval_ms * 1_000_000,
+        delay_interval_ns=sync.delay_interval_ms * 1_000_000,
+        servo=ServoSpec(
+            kind=sync.servo,
+            pi_proportional_scale=sync.pi_proportional_scale,
+            pi_proportional_exponent=sync.pi_proportional_exponent,
+            pi_proportional_norm_max=sync.pi_proportional_norm_max,
+            pi_integral_scale=sync.pi_integral_scale,
+            pi_integral_exponent=sync.pi_integral_exponent,
+            pi_integral_norm_max=sync.pi_integral_norm_max,
+            step_threshold_ns=sync.step_threshold_ns,
+            first_step_threshold_ns=sync.first_step_threshold_ns,
+            filter_samples=sync.filter_samples,
+        ),
+        delay_filter_samples=sync.delay_filter_samples,
+        rate_samples=sync.rate_samples,
+        tc=sync.tc,
+        queue=sync.priority,
+        start_offset_ns=sync.start_offset_ns,
+        sample_ns=sync.sample_ns,
+        changes=[
             (round(fault.at_s * 1e9), nodes[fault.node])
             for fault in scenario.fault
             if fault.kind == "master-change"
         ],
-    }
+    )
 
 
 _BY_CONSTRUCTION = (

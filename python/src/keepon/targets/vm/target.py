@@ -17,6 +17,7 @@ from keepon_guests.images import Kernel
 from keepon_guests.run import START_UTC
 from keepon_host.checkout import checkout_root
 
+from keepon._sim import verdict_names
 from keepon.errors import ConfigError
 from keepon.machines.network import guest_script
 from keepon.machines.planned import Guest
@@ -42,7 +43,6 @@ from keepon.model.wire import FRAME_BYTES_MAX
 from keepon.targets import packets
 from keepon.targets.measured import measured_stream
 from keepon.targets.runs import Outcome, Progress, Run, result_document
-from keepon.targets.sim.build import simulator
 from keepon.targets.vm import besteffort, observations, programs
 from keepon.targets.vm.observations import StreamFrames, WireRecord
 
@@ -215,7 +215,7 @@ def run_one(
     for stream in scenario.stream:
         told = observations.load_json(files, f"talk-{stream.id}.json")
         talks[stream.talker][stream.id] = cast(Talk, told)
-    names = list(simulator().verdict_names())
+    names = verdict_names()
     streams: dict[str, StreamResult] = {}
     joined: dict[str, StreamFrames] = {}
     arrays: dict[str, results.FrameArrays] = {}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What becomes of frames: the core lists those that ended, and NAPI completes them - stamps, error
- * queue, statistics, byte queue limits - so many at a time as its budget allows.
+ * Completion of frames: the core lists the frames that ended, and NAPI completes them - stamps,
+ * error queue, statistics, byte queue limits - as many at a time as its budget allows.
  */
 #include <linux/errqueue.h>
 #include <linux/rtnetlink.h>
@@ -25,7 +25,7 @@ void keepon_complete_soon(struct keepon *keepon)
 }
 
 /*
- * Which of the two codes of SO_EE_ORIGIN_TXTIME: the request was wrong, or its time was missed
+ * Which of the two codes of SO_EE_ORIGIN_TXTIME: the request was invalid, or its time was missed
  * (C7).
  */
 static bool was_wrong(enum kpn_verdict verdict)
@@ -50,7 +50,7 @@ void keepon_report(struct sk_buff *skb, enum kpn_verdict verdict, s64 txtime_ns)
 	clone = skb_clone(skb, GFP_ATOMIC);
 	if (!clone)
 		return;
-	/* A time left here would be shown as the instant it was sent. */
+	/* Otherwise the time would be shown as the instant the frame was sent. */
 	clone->tstamp = 0;
 	error = SKB_EXT_ERR(clone);
 	memset(error, 0, sizeof(*error));
@@ -66,7 +66,7 @@ void keepon_report(struct sk_buff *skb, enum kpn_verdict verdict, s64 txtime_ns)
 
 void keepon_say_oversize(struct keepon *keepon, u32 bytes, u16 tc)
 {
-	/* of its own: it would use up what sentences about refused lists may say */
+	/* separate, or it would use up the rate limit of sentences about refused lists */
 	static DEFINE_RATELIMIT_STATE(oversize_log, 5 * HZ, 2);
 	unsigned long flags;
 	u32 longest = 0;
@@ -110,8 +110,8 @@ static void give_stamp(struct sk_buff *skb, struct kpn_time start)
 }
 
 /*
- * By how much a frame was later than its txtime, as PHC time, where none of its class was later
- * before. A deadline is no txtime for the core, whatever its sender calls it.
+ * Keep the greatest delay beyond a txtime, in PHC time, of each class. For the core a deadline is
+ * no txtime, whatever its sender calls it.
  */
 static void note_lateness(struct keepon *keepon, const struct keepon_frame *frame)
 {
@@ -124,7 +124,7 @@ static void note_lateness(struct keepon *keepon, const struct keepon_frame *fram
 
 static void count_sent(struct net_device *dev, u32 bytes)
 {
-	/* another driver counts by its own means */
+	/* other drivers have counters of their own */
 	if (likely(dev->tstats))
 		dev_sw_netstats_tx_add(dev, 1, bytes);
 }
@@ -153,8 +153,8 @@ static void complete_one(struct keepon *keepon, struct keepon_frame *frame, int 
 		keepon_report(skb, verdict, frame->txtime_ns);
 	if (verdict == KPN_VERDICT_IN_DOUBT) {
 		/*
-		 * If it left, then there: ptp4l lives with a lost frame, but takes a lost stamp for
-		 * a broken port.
+		 * If the frame left, this is its time: ptp4l can do without a frame, but takes a
+		 * missing stamp for a broken port.
 		 */
 		give_stamp(skb, start);
 		napi_consume_skb(skb, budget);
@@ -167,8 +167,8 @@ static void complete_one(struct keepon *keepon, struct keepon_frame *frame, int 
 }
 
 /*
- * struct finished - sums of one round, per class; @queued_slots: of @queued_frames, which are those
- * of the link; @card: the like of one queue of the card
+ * struct finished - sums of one round, per class; @queued_slots: of @queued_frames, which are the
+ * link's own; @card: the same for one queue of the card
  */
 struct finished {
 	u32 frames[KPN_CLASS_COUNT];
@@ -217,9 +217,10 @@ static void sum_up(struct keepon *keepon, struct finished *finished,
 }
 
 /*
- * At most @most frames of @list.
- * @finished: sums them up, or NULL
+ * Complete at most @most frames of @list.
+ * @finished: sums of them, or NULL
  * @done: receives them, linked by keepon_frame.next
+ *
  * Return: the rest of the list.
  */
 static struct kpn_frame *complete_some(struct keepon *keepon, struct kpn_frame *list, int most,
@@ -241,8 +242,8 @@ static struct kpn_frame *complete_some(struct keepon *keepon, struct kpn_frame *
 }
 
 /*
- * Records go back to the pool; queues go on when a quarter of it is free, which is the one that
- * frames with a txtime cannot have. Return: bit per class whose queue may go on.
+ * Return records to the pool; a queue may continue once a quarter of the pool is free, the quarter
+ * that frames with a txtime cannot use. Return: bit per class whose queue may continue.
  */
 static u32 return_records(struct keepon *keepon, struct keepon_frame *list,
 			  const struct finished *finished)
@@ -295,15 +296,15 @@ static void report_events(struct keepon *keepon, u32 events)
 	keepon_engine_lost(keepon);
 }
 
-/* What ended since the last call goes behind what was left over then. Return: events since. */
-static u32 take_news(struct keepon *keepon)
+/* Append newly ended frames to those left over from the last call. Return: new events. */
+static u32 collect_completions(struct keepon *keepon)
 {
 	struct keepon_engine *engine = keepon->engine;
 	struct kpn_frame **end = &engine->ended;
 	unsigned long flags;
 	u32 events;
 
-	/* Only when less than a budget is left over is anything taken: the walk is short. */
+	/* New frames are taken only when less than a budget is left over, so the walk is short. */
 	while (*end)
 		end = &(*end)->next;
 	raw_spin_lock_irqsave(&keepon->lock, flags);
@@ -341,16 +342,16 @@ int keepon_napi_poll(struct napi_struct *napi, int budget)
 	struct finished finished = {};
 	struct keepon_frame *done;
 
-	/* The engine is there: it stops only after NAPI was disabled. */
+	/* The engine exists: it stops only after NAPI was disabled. */
 	if (!engine->ended)
-		report_events(keepon, take_news(keepon));
+		report_events(keepon, collect_completions(keepon));
 	engine->ended = complete_some(keepon, engine->ended, most, budget, &finished, &done);
 	if (done)
 		update_queues(keepon, &finished, return_records(keepon, done, &finished));
-	/* There is more: be called again, also where a transmit NAPI's budget is 0 (netpoll). */
+	/* More frames are left: poll again, even if a transmit NAPI's budget is 0 (netpoll). */
 	if (engine->ended)
 		return budget;
-	/* What ended meanwhile is found by the next poll of the ring. */
+	/* The next poll of the ring finds the frames that ended meanwhile. */
 	napi_complete_done(napi, 0);
 	return 0;
 }

@@ -38,7 +38,7 @@ from keepon_host.doctor import command, modules
 from keepon_host.doctor.asked import Clock
 from keepon_host.doctor.checks import EXIT_CODES, Check, worst
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 CPU = "sys/devices/system/cpu"
 OPTIONS = "isolcpus=managed_irq,domain,3 nohz_full=3 rcu_nocbs=3 irqaffinity=0-2"
 GRUB = 'GRUB_DEFAULT=0\nGRUB_CMDLINE_LINUX="quiet"\n'

@@ -93,6 +93,7 @@ def test_what_fails_is_undone_and_told(tmp_path: Path) -> None:
     assert told == ("the link did not come back; and not all is as it was: no driver takes it\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("numbers", [(signal.SIGINT,), (signal.SIGTERM, signal.SIGINT)])
 def test_a_signal_ends_it_and_a_second_one_does_not_end_the_undoing(
     tmp_path: Path, numbers: tuple[signal.Signals, ...]
@@ -106,6 +107,7 @@ def test_a_signal_ends_it_and_a_second_one_does_not_end_the_undoing(
     assert not (tmp_path / "half").exists()
 
 
+@pytest.mark.slow
 def test_a_signal_between_fork_and_readiness_ends_it(tmp_path: Path) -> None:
     """It ended the command without a word, whose work was undone behind its back."""
     process = started(tmp_path, "at once")
@@ -113,6 +115,7 @@ def test_a_signal_between_fork_and_readiness_ends_it(tmp_path: Path) -> None:
     assert not (tmp_path / "half").exists()
 
 
+@pytest.mark.slow
 def test_a_killed_command_is_undone_by_its_worker(tmp_path: Path) -> None:
     process = started(tmp_path, "waits")
     worker(tmp_path)
@@ -121,6 +124,7 @@ def test_a_killed_command_is_undone_by_its_worker(tmp_path: Path) -> None:
     awaited(lambda: not (tmp_path / "half").exists())
 
 
+@pytest.mark.slow
 def test_a_killed_worker_is_undone_by_the_command(tmp_path: Path) -> None:
     process = started(tmp_path, "waits")
     os.kill(worker(tmp_path), signal.SIGKILL)

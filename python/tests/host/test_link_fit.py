@@ -17,7 +17,7 @@ from keepon.errors import EXIT_INPUT, EXIT_MET, ConfigError
 from keepon_host.link import fit, gatelist
 from keepon_host.link.gatelist import GateList
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 ROOM = 65_536
 KPN_ERANGE = 34
 
@@ -144,6 +144,7 @@ Run = Callable[..., tuple[int, str, str]]
 PUBLISHED = "sgs 300000 0x01\nsgs 300000 0x02\nsgs 400000 0x04\n"
 
 
+@pytest.mark.slow
 def test_the_published_windows_at_100_mbit(tmp_path: Path, keepon: Run) -> None:
     """KeepON paper, Listing 2: 300/300/400 us; slots of 1230 bytes are 100 us."""
     path = tmp_path / "gates.cfg"

@@ -22,7 +22,7 @@ from keepon_host.doctor.checks import Check, Unseen
 from keepon_host.doctor.tree import NET
 from keepon_papers import survey
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 ETH0 = f"{NET}/eth0"
 
 

@@ -23,7 +23,7 @@ from keepon_host.journal import STARTED, STARTING, Journal
 from keepon_host.start import command, driver, needs, perform, status, steps, undo
 from keepon_host.start.direct import direct
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 CELL = ROOT / "examples" / "robot-cell.toml"
 
 

@@ -19,7 +19,7 @@ from keepon.errors import ConfigError, EnvironmentProblemError
 from keepon_host.cli import main
 from keepon_host.link import commands, netlink, options, slots, tables
 
-KERNEL = Path(__file__).parents[2] / "kernel"
+KERNEL = Path(__file__).parents[3] / "kernel"
 PLUGIN = (KERNEL / "plugin" / "link_keepon.c").read_text()
 UAPI = (KERNEL / "include" / "uapi" / "keepon_link.h").read_text()
 
@@ -250,6 +250,7 @@ def test_numbers_of_class_tables_are_those_of_the_kernel() -> None:
 # ---- messages ----
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.integers(1, 0x3FFF), st.binary(max_size=40), max_size=8))
 def test_attributes_are_read_back(wanted: dict[int, bytes]) -> None:
     data = b"".join(netlink.attribute(kind, payload) for kind, payload in wanted.items())

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * told: a frame that is told to have left on time, or in a slot of its class, has; and the clock,
+ * reported: a frame reported to have left on time, or in a slot of its class, has; and the clock,
  * whatever happened before, is not before what it was read as.
  */
 #include "../src/kpn_pacer_state.h"
@@ -50,7 +50,9 @@ static void prepare(u32 slot_bytes, u32 depth, u32 prefetch)
 	nic.config.trim_up_bytes = slot_bytes / 5;
 }
 
-/* How many told on time started there, as the configuration promises, in any case in their slot */
+/*
+ * How many reported on time started there, as the configuration promises, in any case in their slot
+ */
 static u32 expect_own_slots(struct kpn_selftest *t, int at, struct kpn_bounds bounds, u64 slot_ns)
 {
 	if (bounds.boundary_error_ps > slot_ns * 500)
@@ -166,7 +168,8 @@ static void test_slots_that_are_given_to_another_class(struct kpn_selftest *t)
 
 /*
  * Slots that may be trimmed are as near to each other in the new table as in the old one, but not
- * where one follows the other. Refused if that is where it is asked for; if it comes later, told.
+ * where one follows the other. Refused if that is where it is asked for; if it comes later,
+ * reported.
  */
 static void test_a_switch_between_trims(struct kpn_selftest *t)
 {
@@ -320,8 +323,8 @@ static void test_a_delay_behind_an_index_that_shows_late(struct kpn_selftest *t)
 	}
 }
 
-/* What is told of the clock's error is time of the clock, which may run faster than the wire. */
-static void test_an_error_by_the_clock_told(struct kpn_selftest *t)
+/* The reported clock error is time of the clock, which may run faster than the wire. */
+static void test_an_error_by_the_clock_reported(struct kpn_selftest *t)
 {
 	u32 i;
 
@@ -351,8 +354,8 @@ static void test_an_error_by_the_clock_told(struct kpn_selftest *t)
 	}
 }
 
-/* A wire that is told to stand for long is not dead, and one that stands for longer is. */
-static void test_a_long_delay_that_is_told(struct kpn_selftest *t)
+/* A wire reported to stand for long is not dead, and one that stands for longer is. */
+static void test_a_long_delay_that_is_reported(struct kpn_selftest *t)
 {
 	u32 dead;
 
@@ -373,10 +376,10 @@ static void test_a_long_delay_that_is_told(struct kpn_selftest *t)
 	}
 }
 
-void kpn_test_told(struct kpn_selftest *t)
+void kpn_test_reported(struct kpn_selftest *t)
 {
-	test_a_long_delay_that_is_told(t);
-	test_an_error_by_the_clock_told(t);
+	test_a_long_delay_that_is_reported(t);
+	test_an_error_by_the_clock_reported(t);
 	test_rates_that_follow_each_other(t);
 	test_a_promise_of_more_than_half_a_slot(t);
 	test_slots_that_are_given_to_another_class(t);

@@ -8,11 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from partition_cases import instance
-
 from keepon.cli import app as cli
 from keepon.planner.partition import answer, generate
 from keepon_papers.partitions.sets import Finding, Task
+from partition_cases import instance
 
 HARD_SECONDS = 0.3
 QUICK = ["--sets", "1", "--set", "levels_percent=[5, 30, 50]"]
