@@ -18,8 +18,9 @@ from pydantic import ValidationError
 
 from keepon.errors import ConfigError, one_line
 from keepon.model import ranges, validation
-from keepon.model.loading import TEXT_MOST, Wrong
+from keepon.model.loading import TEXT_MOST
 from keepon.model.scenario import Stream
+from keepon.model.scenariochecks import Wrong
 from keepon.model.slotting import in_turn
 from keepon.model.tables import SECOND_NS
 from keepon.model.units import unit_of
