@@ -144,12 +144,14 @@ def _lines(error: KeeponError) -> list[str]:
     if not isinstance(error, errors.SeveralConfigError):
         return [_placed(str(error))]
     alike: dict[str, str] = {}  # of those that one table of the file stands for one is said
-    for placed in sorted(map(_placed, error.messages[: 2 * LINES_MAX]), key=_line):
+    left = list(error.messages)
+    while left and len(alike) < LINES_MAX and len(error.messages) - len(left) < 2 * LINES_MAX:
+        placed = _placed(left.pop(0))
         alike.setdefault(_NAMED.sub(r"\1", placed), placed)
-    lines = list(alike.values())
-    more = len(lines) + len(error.messages[2 * LINES_MAX :]) - LINES_MAX
-    if more > 0:
-        lines[LINES_MAX - 1 :] = [f"and {more + 1} more; correct these first"]
+    lines = sorted(alike.values(), key=_line)
+    if left:
+        more = len(left) + len(lines[LINES_MAX - 1 :])
+        lines[LINES_MAX - 1 :] = [f"and {more} more; correct these first"]
     return lines
 
 
