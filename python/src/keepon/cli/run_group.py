@@ -280,7 +280,7 @@ def export_command(
         Path,
         typer.Option(
             "--out",
-            help="Folder to write; for dot and scenario a file.",
+            help="Folder to write; for dot a file.",
             show_default=False,
             callback=named,
         ),

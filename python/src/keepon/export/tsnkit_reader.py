@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A scenario from a folder of tsnkit CSV files: stream.csv and topo.csv, and a schedule if there is
-one.
+"""A scenario from CSV files of tsnkit: streams and topology, and a schedule if a folder has one.
 
 With NAME-OFFSET, -ROUTE, -QUEUE and -GCL.csv the scenario has that schedule's offsets, routes,
 queues and gate lists, so that `keepon plan` checks a schedule made elsewhere. Nothing in the files
@@ -32,8 +31,6 @@ from keepon.export.tsnkit import (
 from keepon.model import documents, loading
 from keepon.model.gates import ALL_GATES, fill, guard_ns
 from keepon.model.scenario import SCENARIO_SCHEMA
-
-MADE = "# Read from files of tsnkit by keepon export, which may write over it with --force.\n"
 
 _LINK = re.compile(r"\((\d{1,6}), ?(\d{1,6})\)")
 _LISTENER = re.compile(r"\[(\d{1,6})\]")
@@ -83,8 +80,8 @@ def problem_of(source: Path) -> Problem | None:
     """
     if source.is_dir():
         return Problem(source / "stream.csv", source / "topo.csv", source)
-    for ends, other in (("task.csv", "topo.csv"), ("stream.csv", "topo.csv")):
-        beside = source.with_name(source.name.removesuffix(ends) + other)
+    for ends in ("task.csv", "stream.csv"):
+        beside = source.with_name(source.name.removesuffix(ends) + "topo.csv")
         if source.name.endswith(ends) and beside.is_file():
             return Problem(source, beside)
     return None
@@ -401,18 +398,13 @@ def _entries(rows: list[_Row], cycle_ns: int, guard_ns: int) -> list[dict[str, A
     return [{"gates": f"0x{mask:02x}", "ns": ns} for mask, ns in found]
 
 
-def read_folder(folder: Path) -> tuple[str, Exported]:
-    """Name and text of the scenario that a folder of tsnkit files describes.
+def read(problem: Problem) -> tuple[str, Exported]:
+    """Name and text of the scenario that files of tsnkit describe.
 
     Raises:
         ConfigError: a file is missing or says what cannot be; the message names file, line, column
             and value.
     """
-    return read(problem_of(folder) or Problem(folder / "stream.csv", folder / "topo.csv", folder))
-
-
-def read(problem: Problem) -> tuple[str, Exported]:
-    """The same of two files."""
     reader = _Reader(problem)
     reader.read_names()
     reader.read_links()
