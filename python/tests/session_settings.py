@@ -33,8 +33,8 @@ settings.load_profile("keepon")
 def refused(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> Any:
-    """Runs `keepon` with arguments in an empty folder and gives the one line it must refuse them
-    with.
+    """Runs `keepon` with arguments in an empty folder and gives the line it must refuse them with,
+    the first where several things are wrong.
     """
     from keepon.cli import app as cli
     from keepon.errors import EXIT_INPUT
@@ -44,12 +44,12 @@ def refused(
     def run(*arguments: object) -> str:
         monkeypatch.setattr(sys, "argv", ["keepon", *map(str, arguments)])
         code = cli.main()
-        told = capsys.readouterr()
-        assert code == EXIT_INPUT, told.err
-        assert told.out == ""
-        lines = told.err.splitlines()
-        assert len(lines) == 1, told.err
-        assert "internal error" not in told.err
+        said = capsys.readouterr()
+        assert code == EXIT_INPUT, said.err
+        assert said.out == ""
+        lines = said.err.splitlines()
+        assert all(line.startswith("keepon: ") for line in lines), said.err
+        assert "internal error" not in said.err
         assert len(lines[0]) < 2_100
         return lines[0]
 

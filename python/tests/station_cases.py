@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from keepon.model import loading
+from keepon.model import scenariochecks
 from keepon.model.scenario import Scenario
 from keepon.model.topology import Topology
 from keepon.model.wire import wire_time_ps
@@ -52,7 +52,7 @@ def network(
         **more,
     }
     scenario = Scenario.model_validate(document)
-    loading.check(scenario, "parameters.toml")
+    scenariochecks.check(scenario, "parameters.toml")
     return scenario
 
 

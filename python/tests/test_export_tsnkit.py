@@ -20,7 +20,7 @@ from keepon.cli import app as cli
 from keepon.cli import session
 from keepon.errors import EXIT_INPUT, EXIT_MET, ConfigError
 from keepon.export import tsnkit, tsnkit_reader
-from keepon.export.exported import Planned
+from keepon.export.exported import Exported, Planned
 from keepon.model import loading
 from keepon.model.scenario import Scenario
 from keepon.model.topology import Topology
@@ -39,8 +39,14 @@ def written(folder: Path, one: Planned) -> Path:
     return folder
 
 
+def read(folder: Path) -> tuple[str, Exported]:
+    problem = tsnkit_reader.problem_of(folder)
+    assert problem is not None
+    return tsnkit_reader.read(problem)
+
+
 def back(folder: Path) -> Scenario:
-    name, exported = tsnkit_reader.read_folder(folder)
+    name, exported = read(folder)
     return loading.parse(exported.files[f"{name}.toml"], "back.toml")
 
 
@@ -195,7 +201,7 @@ def test_blanks_that_align_columns_and_jitters_above_the_period_are_read(tmp_pat
     rows = [f'"({here}, {there})" , 8, 1 , 2000, 0' for here, there in ((0, 1), (1, 0))]
     rows += [f' "({here}, {there})",8 , 1 , 2000, 0 ' for here, there in ((0, 2), (2, 0))]
     (tmp_path / "topo.csv").write_text("\n".join(["link  ,q_num,rate,t_proc,t_prop", *rows]))
-    _, exported = tsnkit_reader.read_folder(tmp_path)
+    _, exported = read(tmp_path)
     again = back(tmp_path)
     assert [stream.jitter_ns for stream in again.stream] == [450_000, None]
     assert any(note.startswith("stream s1: its jitter of 450000 ns") for note in exported.notes)
@@ -380,9 +386,7 @@ def test_wrong_files_are_refused_in_one_sentence(
     assert changed != text
     (folder / name).write_text(changed)
     out = folder.parent / "out.toml"
-    monkeypatch.setattr(
-        sys, "argv", ["keepon", "export", str(folder), "--format", "scenario", "--out", str(out)]
-    )
+    monkeypatch.setattr(sys, "argv", ["keepon", "import", str(folder), "--out", str(out)])
     assert cli.main() == EXIT_INPUT
     said = capsys.readouterr().err
     assert re.search(sentence, said) and said.count("\n") == 1, said
@@ -393,8 +397,7 @@ def test_the_command_reads_a_folder(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = folder.parent / "back.toml"
-    words = ["keepon", "export", str(folder), "--format", "scenario", "--out", str(out)]
-    monkeypatch.setattr(sys, "argv", words)
+    monkeypatch.setattr(sys, "argv", ["keepon", "import", str(folder), "--out", str(out)])
     assert cli.main() == EXIT_MET
     assert 'driver "launchtime"' in capsys.readouterr().err
     assert loading.load(out).name == "habitat"
@@ -402,12 +405,4 @@ def test_the_command_reads_a_folder(
     assert word == "#:schema"
     assert json.loads((out.parent / place).read_text())["title"] == "keepon.scenario/1"
     assert cli.main() == EXIT_INPUT
-    monkeypatch.setattr(sys, "argv", [*words, "--plan", "x.json", "--force"])
-    assert cli.main() == EXIT_INPUT
-    monkeypatch.setattr(
-        sys,
-        "argv",
-        ["keepon", "export", str(HABITAT), "--format", "dot", "--out", str(out), "--force"],
-    )
-    assert cli.main() == EXIT_INPUT
-    assert "option --plan: is missing" in capsys.readouterr().err
+    assert "is there already and stays as it is" in capsys.readouterr().err

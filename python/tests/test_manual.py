@@ -169,9 +169,9 @@ def test_bash_completes(tmp_path: Path, words: list[str], answer: str) -> None:
     [
         (["run", "--target", ""], ["sim", "vm", "host"]),
         (["run", "--kernel", ""], ["6.1", "6.12", "newest"]),
-        (["new", ""], ["line", "ring", "star"]),
+        (["new", ""], ["line", "ring", "star", "tree"]),
         (["examples", "three"], ["three-classes", "three-stations"]),
-        (["export", "--format", ""], [*export_command.FORMATS, export_command.READ]),
+        (["export", "--format", ""], [*export_command.FORMATS]),
         (["hwcheck", "eth0", "--backend", ""], ["native", "generic"]),
         (["reproduce", "schedul"], ["schedulability"]),
         *(([*words, "l"], ["lo"]) for words in (

@@ -63,12 +63,12 @@ def least(schema: dict[str, Any]) -> Any:
         return smallest(SCHEMA["$defs"][schema["$ref"].rpartition("/")[2]])
     if "enum" in schema:
         return schema["enum"][0]
+    if "minimum" in schema:
+        return schema["minimum"]
     if schema["type"] == "array":
         names = [f"n{number}" for number in range(schema.get("minItems", 0))]
         return names if "pattern" in schema["items"] else [least(schema["items"]) for _ in names]
-    if schema["type"] == "string":
-        return "0x20" if "0x" in schema["pattern"] else "a"
-    return schema["minimum"]
+    return "0x20" if "0x" in schema["pattern"] else "a"
 
 
 def smallest(schema: dict[str, Any]) -> dict[str, Any]:
@@ -86,7 +86,7 @@ def ends(schema: dict[str, Any]) -> Iterator[Any]:
         yield from (names, names[1:], names[2:], names[: schema.get("minItems", 1) - 1])
     if "minimum" in schema:
         low, high = schema["minimum"], schema["maximum"]
-        step = 1 if schema["type"] == "integer" else 1e-10
+        step = 1 if "integer" in schema["type"] else 1e-10
         yield from (low - step, low, low + step, high, high - step, high * (1 + 1e-9) + step)
     yield from schema.get("enum", ())
 

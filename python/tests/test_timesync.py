@@ -19,7 +19,7 @@ from keepon.cli import session
 from keepon.errors import ConfigError
 from keepon.measure import clocks
 from keepon.measure.statistics import summary
-from keepon.model import documents, hosts, loading, reception
+from keepon.model import documents, hosts, loading, reception, scenariochecks
 from keepon.model.loading import parse
 from keepon.model.scenario import Scenario
 from keepon.report import page as report
@@ -410,4 +410,4 @@ def test_frames_of_ptp_must_not_share_the_queue_of_a_stream() -> None:
     scenario = habitat_with_gptp()
     sync = scenario.sync.model_copy(update={"priority": 6})
     with pytest.raises(ConfigError, match=r"sync\.priority.*has traffic class 6 in bridge"):
-        loading.check(scenario.model_copy(update={"sync": sync}), "habitat")
+        scenariochecks.check(scenario.model_copy(update={"sync": sync}), "habitat")

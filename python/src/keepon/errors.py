@@ -59,6 +59,14 @@ from keepon_host.errors import (
 )
 
 
+class SeveralConfigError(ConfigError):
+    """Several sentences of one input, each as a ConfigError would have it."""
+
+    def __init__(self, messages: list[str]) -> None:
+        super().__init__("\n".join(messages))
+        self.messages = messages
+
+
 class InfeasibleError(KeeponError):
     """No plan exists or was found; constraint, streams and nearest change are kept for the plan
     file.

@@ -10,6 +10,7 @@ import errno
 import hashlib
 import importlib.metadata
 import io
+import math
 import os
 import platform
 import re
@@ -36,10 +37,14 @@ from keepon.errors import (
 from keepon.model import atomic, lines
 
 MESSAGE_MAX = 2_000
+LINES_MAX = 20
+"""What is said of one file."""
 BARRED = (errno.EACCES, errno.EPERM, errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR, errno.EROFS)
 """A name that somebody gave does not lead to a file that this user may have."""
 NOTHING = "nothing was written"
 _ABOUT_KEY = re.compile(r"(?P<file>.+?\.toml): key `(?P<key>[^`]+)`")
+_NAMED = re.compile(r'key `\w+\[\d+\]([^`]*)`(?: \([a-z]+ "[^"]*"\))?')
+_AT_LINE = re.compile(r".+?\.toml:(\d+): ")
 
 
 class Settings:
@@ -82,7 +87,8 @@ def _guarded(command: Callable[[], int | None]) -> int:
             say(f"keepon: interrupted; {_left()}")
     except KeeponError as error:
         _trace()
-        say(f"keepon: {errors.one_line(_placed(str(error)), MESSAGE_MAX)}")
+        for line in _lines(error):
+            say(f"keepon: {errors.one_line(line, MESSAGE_MAX)}")
         if error.exit_code == EXIT_DEFECT:
             say(_report_line())
         return error.exit_code
@@ -131,6 +137,28 @@ def _left() -> str:
         return Settings.left
     names = ", ".join(str(path) for path in dict.fromkeys(atomic.placed))
     return f"{errors.one_line(names, 200)} had been written"
+
+
+def _lines(error: KeeponError) -> list[str]:
+    """What to say of an error, a line each."""
+    if not isinstance(error, errors.SeveralConfigError):
+        return [_placed(str(error))]
+    alike: dict[str, str] = {}  # of those that one table of the file stands for one is said
+    left = list(error.messages)
+    while left and len(alike) < LINES_MAX and len(error.messages) - len(left) < 2 * LINES_MAX:
+        placed = _placed(left.pop(0))
+        alike.setdefault(_NAMED.sub(r"\1", placed), placed)
+    lines = sorted(alike.values(), key=_line)
+    if left:
+        more = len(left) + len(lines[LINES_MAX - 1 :])
+        lines[LINES_MAX - 1 :] = [f"and {more} more; correct these first"]
+    return lines
+
+
+def _line(placed: str) -> float:
+    """The line that a message is about; those about none come last."""
+    found = _AT_LINE.match(placed)
+    return int(found[1]) if found else math.inf
 
 
 def _placed(message: str) -> str:

@@ -5,8 +5,6 @@ format, write.
 
 from __future__ import annotations
 
-import dataclasses
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,17 +13,15 @@ from keepon_host.interface import check_name
 
 from keepon.cli.options import check_apart
 from keepon.errors import ConfigError, one_line, shell_path
-from keepon.export import commands, dot, output, tsnkit, tsnkit_reader, tsntool, yang
+from keepon.export import commands, dot, output, tsnkit, tsntool, yang
 from keepon.export.exported import Exported, Planned
 from keepon.machines.station import vlan_name
-from keepon.model import documents, loading, schemafiles
+from keepon.model import documents, loading
 from keepon.model.plan import Plan, read
 from keepon.model.scenario import Scenario
 from keepon.model.topology import check_single_ports
 from keepon.planner.verify import problems
 
-READ = "scenario"
-"""The format that reads instead: a scenario from a folder of tsnkit files."""
 # Devices go into scripts unquoted; the kernel allows 15 bytes.
 
 
@@ -101,9 +97,9 @@ def run(
     """Export a plan.
 
     Args:
-        source: scenario file; for format "scenario" a folder of tsnkit files.
-        plan: its plan, as `keepon plan --out` writes it; None for format "scenario".
-        name: format, a key of FORMATS, or "scenario".
+        source: scenario file.
+        plan: its plan, as `keepon plan --out` writes it.
+        name: format, a key of FORMATS.
         out: file or folder to write.
         force: replace an earlier export.
         device: NIC of every station.
@@ -116,10 +112,8 @@ def run(
         ConfigError, TraceError: an input is refused; nothing was written.
         EnvironmentProblemError: `out` cannot be written.
     """
-    if name != READ and name not in FORMATS:
-        raise ConfigError(
-            f'option --format = "{name}": must be one of {", ".join(FORMATS)}, {READ}'
-        )
+    if name not in FORMATS:
+        raise ConfigError(f'option --format = "{name}": must be one of {", ".join(FORMATS)}')
     check_name("option --device", device)
     check_name("option --keepon-device", keepon)
     if device == keepon:
@@ -137,18 +131,6 @@ def run(
                 f'option {option} = "{given}": is what the VLAN device on {below} is called; choose'
                 " another name"
             )
-    if name == READ:
-        if plan is not None:
-            raise ConfigError(
-                f'option --plan = {plan}: not for format "{READ}", which reads tsnkit files; leave'
-                " it out"
-            )
-        output.check_file(out, force, rf"(?:#:[^\n]*\n)?{re.escape(tsnkit_reader.MADE)}")
-        title, exported = tsnkit_reader.read_folder(source)
-        begin = schemafiles.directive(out.parent)
-        texts = {file: begin + tsnkit_reader.MADE + text for file, text in exported.files.items()}
-        exported = dataclasses.replace(exported, files=texts)
-        return _written(out, False, exported, title, name)
     if plan is None:
         raise ConfigError(
             f"option --plan: is missing; make a plan with keepon plan {shell_path(source)} --out"

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from keepon.cli import completed, edge, examples_command, new_command, session, shared
+from keepon.cli import completed, edge, examples_command, session, shared
 from keepon.cli.options import (
     SEED_MAX,
     CaptureFrames,
@@ -131,22 +131,76 @@ def new(
     shape: Annotated[
         str,
         typer.Argument(
-            help="line, ring or star.", show_default=False, autocompletion=completed.shapes
+            help="line, ring, star or tree.", show_default=False, autocompletion=completed.shapes
         ),
     ],
     file: Annotated[Path, typer.Argument(help="File to write (TOML).", show_default=False)],
     stations: Annotated[
-        int, typer.Option("--stations", help="Controller and devices, 2 to 64.")
-    ] = 4,
+        int | None,
+        typer.Option(
+            "--stations", help="Controller and devices, 2 to 64; default 4.", show_default=False
+        ),
+    ] = None,
     bridges: Annotated[
         int | None,
         typer.Option(
             "--bridges", help="1 to 16; default 1, of a ring 3, its least.", show_default=False
         ),
     ] = None,
+    table: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            help="Table of streams (CSV, xlsx), whose stations it has (docs/import.md).",
+            show_default=False,
+        ),
+    ] = None,
+    at: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--at",
+            metavar="STATION=BRIDGE",
+            help="With --from: bridge of a station or of a range, drive1..3=br2; default in turn.",
+            show_default=False,
+        ),
+    ] = None,
+    rate: Annotated[str, typer.Option("--rate", help="Of every link.")] = "1 Gb/s",
 ) -> None:
-    """Write a commented scenario to begin with: stations on a line, ring or star of bridges."""
-    print(new_command.write(shape, file, stations, bridges))
+    """Write a commented scenario to begin with: stations on a line, ring, star or tree of
+    bridges, with a controller's streams or those of a table.
+    """
+    from keepon.cli import new_command
+
+    asked = new_command.Asked(shape, stations, bridges, table, tuple(at or ()), rate)
+    print(new_command.write(file, asked))
+
+
+@app.command("import")
+def import_(
+    source: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="Table of streams (CSV, xlsx), or tsnkit's N_task.csv or folder.",
+            show_default=False,
+        ),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            help="Scenario to write; default NAME.toml here.",
+            show_default=False,
+            callback=named,
+        ),
+    ] = None,
+) -> None:
+    """Make a scenario of a table of streams, with one switch between its stations, or of a
+    problem of tsnkit.
+    """
+    from keepon.cli import new_command
+
+    print(new_command.read(source, out))
 
 
 @app.command("examples")
@@ -226,7 +280,7 @@ def export_command(
         Path,
         typer.Option(
             "--out",
-            help="Folder to write; for dot and scenario a file.",
+            help="Folder to write; for dot a file.",
             show_default=False,
             callback=named,
         ),

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A scenario from a folder of tsnkit CSV files: stream.csv and topo.csv, and a schedule if there is
-one.
+"""A scenario from CSV files of tsnkit: streams and topology, and a schedule if a folder has one.
 
 With NAME-OFFSET, -ROUTE, -QUEUE and -GCL.csv the scenario has that schedule's offsets, routes,
 queues and gate lists, so that `keepon plan` checks a schedule made elsewhere. Nothing in the files
@@ -32,8 +31,6 @@ from keepon.export.tsnkit import (
 from keepon.model import documents, loading
 from keepon.model.gates import ALL_GATES, fill, guard_ns
 from keepon.model.scenario import SCENARIO_SCHEMA
-
-MADE = "# Read from files of tsnkit by keepon export, which may write over it with --force.\n"
 
 _LINK = re.compile(r"\((\d{1,6}), ?(\d{1,6})\)")
 _LISTENER = re.compile(r"\[(\d{1,6})\]")
@@ -68,8 +65,30 @@ class _Row:
         return int(match[1]), int(match[2])
 
 
+@dataclass(frozen=True)
+class Problem:
+    """The two files of a problem; with `folder` it may have a schedule and names beside them."""
+
+    streams: Path
+    topology: Path
+    folder: Path | None = None
+
+
+def problem_of(source: Path) -> Problem | None:
+    """A folder as tsnkit's programs take it, or N_task.csv, stream.csv with its topology beside it,
+    as its benchmark has them; None if it is neither.
+    """
+    if source.is_dir():
+        return Problem(source / "stream.csv", source / "topo.csv", source)
+    for ends in ("task.csv", "stream.csv"):
+        beside = source.with_name(source.name.removesuffix(ends) + "topo.csv")
+        if source.name.endswith(ends) and beside.is_file():
+            return Problem(source, beside)
+    return None
+
+
 def read_table(path: Path, columns: Sequence[str]) -> list[_Row]:
-    """Rows of a CSV file with exactly these columns.
+    """Rows of a CSV file with exactly these columns; the first of streams may be called id.
 
     Raises:
         ConfigError: it cannot be read, its header is another, a row is shorter or longer, or there
@@ -86,6 +105,8 @@ def read_table(path: Path, columns: Sequence[str]) -> list[_Row]:
         ) from error
     except (csv.Error, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: is no CSV file ({error}); write it again") from error
+    if lines and lines[0][1][:1] == ["id"] and columns[0] == "stream":
+        lines[0][1][0] = "stream"
     if not lines or lines[0][1] != list(columns):
         found = ",".join(lines[0][1]) if lines else ""
         raise ConfigError(
@@ -106,7 +127,7 @@ def read_table(path: Path, columns: Sequence[str]) -> list[_Row]:
 class _Reader:
     """A folder being read; numbers are tsnkit's, names the scenario's."""
 
-    folder: Path
+    problem: Problem
     name: str = "tsnkit"
     node_names: list[str] = field(default_factory=list)
     stream_names: list[str] = field(default_factory=list)
@@ -120,7 +141,10 @@ class _Reader:
         return self.stream_names[number] if number < len(self.stream_names) else f"s{number}"
 
     def read_names(self) -> None:
-        path = self.folder / IDS_FILE
+        if self.problem.folder is None:
+            self.name = self.problem.streams.stem
+            return
+        path = self.problem.folder / IDS_FILE
         if not path.exists():
             return
         document = documents.read(path, IDS_SCHEMA)
@@ -141,8 +165,7 @@ class _Reader:
         return len(self.neighbours(node)) == 1
 
     def read_links(self) -> None:
-        path = self.folder / "topo.csv"
-        for row in read_table(path, TOPO_COLUMNS):
+        for row in read_table(self.problem.topology, TOPO_COLUMNS):
             if row.link() in self.links:
                 raise row.wrong("link", "is listed twice; remove one")
             if row.whole("rate") not in RATES_BPS:
@@ -215,7 +238,7 @@ class _Reader:
     def stream_tables(self) -> dict[int, dict[str, Any]]:
         tables: dict[int, dict[str, Any]] = {}
         known = {here for here, _ in self.links}
-        for row in read_table(self.folder / "stream.csv", STREAM_COLUMNS):
+        for row in read_table(self.problem.streams, STREAM_COLUMNS):
             match = _LISTENER.fullmatch(row.fields["dst"])
             if match is None:
                 raise row.wrong(
@@ -248,18 +271,19 @@ class _Reader:
 
     def schedule(self) -> dict[str, list[_Row]] | None:
         """The tables of the folder's schedule; None if it has none."""
-        names = sorted(path.name.removesuffix("-GCL.csv") for path in self.folder.glob("*-GCL.csv"))
-        if not names:
+        folder = self.problem.folder
+        found = folder.glob("*-GCL.csv") if folder is not None else ()
+        names = sorted(path.name.removesuffix("-GCL.csv") for path in found)
+        if folder is None or not names:
             return None
         if len(names) > 1:
             raise ConfigError(
-                f"{self.folder}: holds schedules {', '.join(names)}: must be one; move the others"
-                " away"
+                f"{folder}: holds schedules {', '.join(names)}: must be one; move the others away"
             )
         if not self.node_names:
             self.name = names[0]
         return {
-            kind: read_table(self.folder / f"{names[0]}-{kind}.csv", SCHEDULE_COLUMNS[kind])
+            kind: read_table(folder / f"{names[0]}-{kind}.csv", SCHEDULE_COLUMNS[kind])
             for kind in _NEEDED
         }
 
@@ -297,8 +321,8 @@ class _Reader:
         for number, entry in streams.items():
             if "offset_ns" not in entry or number not in ways:
                 raise ConfigError(
-                    f"{self.folder}: the schedule has no offset or no route for stream {number};"
-                    " add it or remove the schedule's files"
+                    f"{self.problem.folder}: the schedule has no offset or no route for stream"
+                    f" {number}; add it or remove the schedule's files"
                 )
             entry["route"] = self.bridges_between(number, entry, dict(ways[number]))
 
@@ -312,8 +336,8 @@ class _Reader:
             passed.append(self.node(node))
         if node != end or following:
             raise ConfigError(
-                f"{self.folder}: the route of stream {number} does not lead from its talker to its"
-                " listener link by link; correct ROUTE.csv"
+                f"{self.problem.folder}: the route of stream {number} does not lead from its"
+                " talker to its listener link by link; correct ROUTE.csv"
             )
         return passed[:-1]
 
@@ -374,14 +398,14 @@ def _entries(rows: list[_Row], cycle_ns: int, guard_ns: int) -> list[dict[str, A
     return [{"gates": f"0x{mask:02x}", "ns": ns} for mask, ns in found]
 
 
-def read_folder(folder: Path) -> tuple[str, Exported]:
-    """Name and text of the scenario that a folder of tsnkit files describes.
+def read(problem: Problem) -> tuple[str, Exported]:
+    """Name and text of the scenario that files of tsnkit describe.
 
     Raises:
         ConfigError: a file is missing or says what cannot be; the message names file, line, column
             and value.
     """
-    reader = _Reader(folder)
+    reader = _Reader(problem)
     reader.read_names()
     reader.read_links()
     streams = reader.stream_tables()
@@ -401,7 +425,7 @@ def read_folder(folder: Path) -> tuple[str, Exported]:
         "link": reader.link_tables(), "stream": list(streams.values()),
     }  # fmt: skip
     text = tomli_w.dumps(document)
-    loading.parse(text, str(folder))
+    loading.parse(text, str(problem.folder or problem.streams))
     reader.notes.append(
         'chosen, as tsnkit says nothing of it: stations have driver "launchtime" and host'
         ' "tsn-end-station"; frames carry FCS in their size; sync is ideal'

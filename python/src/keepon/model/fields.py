@@ -10,11 +10,15 @@ from __future__ import annotations
 import math
 import re
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+
+from keepon.model.units import Unit, unit_of
 
 _NAME_PATTERN = "[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
 _GATES_PATTERN = "0x[0-9a-fA-F]{1,2}"
@@ -61,6 +65,61 @@ class _Checked(ABC):
         return self.json_schema()
 
 
+class _Quantity(_Checked):
+    """Base of numbers: where the key's name ends in a unit, a string with another is taken, too."""
+
+    words: tuple[str, ...]
+    remedy: str
+
+    @abstractmethod
+    def allowed(self) -> str:
+        """What it may be, in a sentence."""
+
+    @abstractmethod
+    def of(self, value: Fraction) -> Any:
+        """The value, or None if it is no such number."""
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        unit = unit_of(handler.field_name)
+        check = self.check if unit is None else self._with(unit)
+        return core_schema.no_info_plain_validator_function(check, metadata={"unit": unit})
+
+    def __get_pydantic_json_schema__(
+        self,
+        schema: CoreSchema,
+        handler: GetJsonSchemaHandler,
+    ) -> dict[str, Any]:
+        made = self.json_schema()
+        if unit := (schema.get("metadata") or {}).get("unit"):
+            number = made["anyOf"][-1] if "anyOf" in made else made
+            number |= {"type": [number["type"], "string"], "pattern": unit.pattern}
+        return made
+
+    def _with(self, unit: Unit) -> Callable[[Any], Any]:
+        def check(value: Any) -> Any:
+            if not isinstance(value, str) or value in self.words:
+                return self.check(value)
+            number = unit.number(value)
+            if number is None:
+                units = f'"{unit.example}" ({", ".join(unit.sizes)})'
+                more = f"; {self.remedy}" if self.remedy else ""
+                raise _refuse(
+                    f"must be {self.allowed()}",
+                    f"write it without quotes, or with a unit in them: {units}{more}",
+                )
+            plain = self.of(number)
+            if plain is None:
+                raise _refuse(
+                    f"is {float(number):.12g} {unit.own}: must be {self.allowed()}",
+                    f"the nearest is {round(number)}",
+                )
+            return self.check(plain)
+
+        return check
+
+
 def _or_words(words: tuple[str, ...], schema: dict[str, Any]) -> dict[str, Any]:
     """A schema, or one of a few words beside it."""
     if not words:
@@ -78,7 +137,7 @@ def _range(low: float, high: float) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Whole(_Checked):
+class Whole(_Quantity):
     """A whole number in [low, high], or one of a few words where `words` are given."""
 
     low: int
@@ -86,19 +145,26 @@ class Whole(_Checked):
     words: tuple[str, ...] = ()
     remedy: str = ""
 
+    def _range(self) -> str:
+        words = [f'"{word}"' for word in self.words]
+        return " or ".join([*words, f"between {self.low} and {self.high}"])
+
+    def allowed(self) -> str:
+        return f"a whole number, {self._range()}"
+
+    def of(self, value: Fraction) -> int | None:
+        return int(value) if value.denominator == 1 else None
+
     def check(self, value: Any) -> Any:
         if isinstance(value, str) and value in self.words:
             return value
-        allowed = " or ".join(
-            [*(f'"{word}"' for word in self.words), f"between {self.low} and {self.high}"]
-        )
         if isinstance(value, bool) or not isinstance(value, int):
             raise _refuse(
-                f"must be a whole number, {allowed}",
+                f"must be {self.allowed()}",
                 self.remedy or "write it without quotes and without a fraction",
             )
         if not self.low <= value <= self.high:
-            raise _refuse(f"must be {allowed}", self.remedy or "choose a value in this range")
+            raise _refuse(f"must be {self._range()}", self.remedy or "choose a value in this range")
         return value
 
     def json_schema(self) -> dict[str, Any]:
@@ -106,12 +172,19 @@ class Whole(_Checked):
 
 
 @dataclass(frozen=True)
-class Number(_Checked):
+class Number(_Quantity):
     """A finite number in [low, high]; whole numbers are taken as such."""
 
     low: float
     high: float
     remedy: str = ""
+    words = ()
+
+    def allowed(self) -> str:
+        return f"a number between {self.low:g} and {self.high:g}"
+
+    def of(self, value: Fraction) -> float:
+        return float(value)
 
     def check(self, value: Any) -> float:
         allowed = f"between {self.low:g} and {self.high:g}"

@@ -13,6 +13,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from keepon.model import ranges
+
 DIGITS_MAX = 4300
 """Of a whole number; Python converts no longer one."""
 MARK = 2**61 - 1
@@ -61,7 +63,7 @@ def line_of(path: Path, key: str) -> int | None:
 
     Args:
         key: such as `stream[0].period_ns`, odd names in quotes: `sync."a.b"`. If it is missing,
-            what of it there is counts.
+            what of it there is counts. Tables are counted as if ranges of names were written out.
 
     Returns:
         None if nothing of the key is there, the file is no TOML, or it is not found in `TRIES_MAX`
@@ -77,6 +79,8 @@ def line_of(path: Path, key: str) -> int | None:
     parts: list[str | int] = [
         int(index) if index else quoted or name for quoted, name, index in _PART.findall(key)
     ]
+    if len(parts) > 1:
+        parts[1] = ranges.index_in_file(whole, parts[0], parts[1])
     while parts and not _has(whole, parts):
         parts.pop()
     return _first_with(text.replace("\r\n", "\n").split("\n"), parts) if parts else None

@@ -19,6 +19,39 @@ table. Units are the last part of every name, `frame_bytes` and `slot_bytes` inc
 times are at the reference plane, the first bit after the SFD. Names have 1 to 64 letters, digits,
 `.`, `_` or `-`, a letter or digit first. Unknown keys are refused.
 
+A number whose key ends in a unit may have another one, in quotes: `period_ns = "250 us"`,
+`rate_bps = "100 Mb/s"`, `frame_bytes = "1.5 kB"`, `clock_ppm = "0.01 %"`, `duration_s = "500 ms"`.
+Times are in ns, us (µs), ms, s or min; rates in b/s, bit/s or bps, with k, M or G; lengths in B,
+kB, MB (1000), KiB, MiB (1024); shares in ppb, ppm or %, and what drifts in those per s (`ppm/s`).
+What does not make a whole number, where the key has one, is refused.
+
+`drive1..6` is `drive1` to `drive6`, and `cam08..10` is `cam08`, `cam09`, `cam10`. A table that is
+called by a range (`name`, `id`, of a link one of its `ends`, of a fault its `node`) stands for one
+of each, and other ranges of it go in step; elsewhere a range in `listeners` or `route` stands for
+all its names. Messages count tables as if they were written out, and name the line of the file.
+
+```toml
+[[station]] # six drives
+name = "drive1..6"
+
+[[link]] # six cables
+ends = ["drive1..6", "switch"]
+
+[[stream]] # from each drive one
+id = "actual1..6"
+talker = "drive1..6"
+listeners = ["controller"]
+period_ns = "1 ms"
+frame_bytes = 200
+
+[[stream]] # one to all of them
+id = "sync"
+talker = "controller"
+listeners = ["drive1..6"]
+period_ns = "1 ms"
+frame_bytes = 64
+```
+
 Editors with a TOML language server (taplo) complete and check keys where a file begins with
 `#:schema` and the way to `python/src/keepon/model/schemas/scenario.schema.json`, as the examples
 do. The schema knows what one key may be; how keys fit together is checked when a file is read, and
@@ -131,7 +164,8 @@ def _kinds(schema: _Json, path: str, tables: dict[str, _Table]) -> _Kinds:
         yield from _lists(schema, path, tables)
     elif "minimum" in schema:
         low, high = _number(schema["minimum"]), _number(schema["maximum"])
-        yield _TYPES[schema["type"]], f"{low} to {high}"
+        kind = schema["type"] if isinstance(schema["type"], str) else schema["type"][0]
+        yield _TYPES[kind], f"{low} to {high}"
     elif "pattern" in schema:
         gates = schema["pattern"].startswith("^0x")
         yield ("gates", '`"0x00"` to `"0xff"`') if gates else ("name", "")

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The first thing that pydantic found wrong with a file or with settings: key, value, what it must
-be, remedy. The sentence round it is that of the reader, who knows what the file is called.
+"""What pydantic found wrong with a file or with settings: key, value, what it must be, remedy. The
+sentence round it is that of the reader, who knows what the file is called.
 """
 
 from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,11 +54,42 @@ def first(
         model: has the keys that are suggested in place of unknown ones.
         may_lack: names of keys that need not be there.
     """
+    return next(every(failure, document, model, may_lack), None)
+
+
+def every(
+    failure: ValidationError,
+    document: Mapping[str, Any],
+    model: type[BaseModel] | None = None,
+    may_lack: Container[str] = (),
+) -> Iterator[Wrong]:
+    """The same of all that is wrong, once for each key; unknown keys come first."""
     errors = [_Error(document, found) for found in failure.errors(include_url=False)]
     errors = [each for each in errors if not (each.is_missing and each.location[-1] in may_lack)]
-    if not errors:
-        return None
-    found = min(errors, key=_Error.rank)
+    errors.sort(key=_Error.rank)
+    misspelt: set[Location] = set()
+    taken: set[Location] = set()
+    around: set[Location] = set()
+    for each in errors:
+        ways = {each.location[:end] for end in range(len(each.location) + 1)}
+        # Of a union's errors one is enough, and an unknown key may be the missing one.
+        if ways & taken or each.location in around:
+            continue
+        if each.is_missing and each.location[:-1] in misspelt:
+            continue
+        if each.kind == "extra_forbidden":
+            misspelt.add(each.location[:-1])
+        taken.add(each.location)
+        around |= ways
+        yield _wrong(document, each, errors, model)
+
+
+def _wrong(
+    document: Mapping[str, Any],
+    found: _Error,
+    errors: list[_Error],
+    model: type[BaseModel] | None,
+) -> Wrong:
     rule, remedy = found.rule(model)
     rules = [
         each.rule(model)[0]

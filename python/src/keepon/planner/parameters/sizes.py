@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from keepon.errors import ConfigError
 from keepon.model.scenario import Stream
-from keepon.model.slotting import lengths
+from keepon.model.slotting import in_turn, lengths
 from keepon.model.spans import Spans
 from keepon.model.wire import (
     FRAME_BYTES_MAX,
@@ -214,20 +214,25 @@ def _fitting(needs: Needs, least_bytes: int, before_ps: int, stream: Stream) -> 
     shorter = slots.candidates(common_ps, _shortest_slot_bytes(needs), rate_bps, least_bytes)
     found = [f"frames of at most {shorter[-1] - trimmed_bytes} bytes"] if shorter else []
     sizes = slots.candidates(before_ps, least_bytes, rate_bps, longest)
-    nearest_ns = _nearest_period_ns(stream.period_ns, sizes, byte_time_ps(rate_bps))
-    if nearest_ns:
-        found.append(f"period_ns = {nearest_ns}")
+    nearest = _nearest_periods_ns(stream.period_ns, sizes, byte_time_ps(rate_bps))
+    if nearest:
+        found.append(f"period_ns = {' or '.join(map(str, nearest))}")
+    if found and (exactly := in_turn(stream.period_ns)):
+        found.append(exactly)
     if shorter and not needs.counted:
         found.append('frame_bytes_max = "auto"')
     return found
 
 
-def _nearest_period_ns(period_ns: int, sizes: list[int], byte_ps: int) -> int | None:
-    """The multiple of a slot time in whole ns that is nearest to a period; None: there is none."""
-    found = [
+def _nearest_periods_ns(period_ns: int, sizes: list[int], byte_ps: int) -> list[int]:
+    """Of the multiples of slot times in whole ns the nearest to a period, from below and above."""
+    found = {
         count * time_ps // PS_PER_NS
         for time_ps in ((size + OVERHEAD_BYTES) * byte_ps for size in sizes)
-        for count in (round(period_ns * PS_PER_NS / time_ps),)
+        for below in (period_ns * PS_PER_NS // time_ps,)
+        for count in (below, below + 1)
         if count and count * time_ps % PS_PER_NS == 0
-    ]
-    return min(found, key=lambda other_ns: abs(other_ns - period_ns), default=None)
+    }
+    below_ns = max((each for each in found if each <= period_ns), default=None)
+    above_ns = min((each for each in found if each > period_ns), default=None)
+    return [each for each in (below_ns, above_ns) if each is not None]
