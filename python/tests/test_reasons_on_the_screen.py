@@ -8,10 +8,10 @@ import re
 from pathlib import Path
 
 import pytest
-from in_process import keepon
 from keepon.errors import EXIT_MET, EXIT_MISSED, EXIT_NOTHING_CHECKED
 from keepon.model import loading
 from keepon.planner.network.plan import plan as make_plan
+from schedulability_cases import keepon
 
 # Class 5 is open from 300 to 800 us of each ms, from 1 us after the start of time on.
 WINDOW = """schema = "keepon.scenario/1"
