@@ -120,7 +120,7 @@ def test_late_frames_are_no_affair_of_an_etf_that_is_not_there(tmp_path: Path) -
     )  # fmt: skip
     path.write_text(text, encoding="utf-8")
     said = " ".join(run_keepon("plan", str(path)).stdout.split())
-    assert "S16: not sent in time: late 3; the host model hands over too late" in said
+    assert "S16: not sent in time: late 3; handed over too late: raise advance_ns to" in said
     assert "etf" not in said
 
 

@@ -181,7 +181,7 @@ def test_a_plan_says_which_mtu_stations_come_up_with(
 ) -> None:
     example = Path(__file__).resolve().parents[2] / "examples" / "gateway.toml"
     assert keepon(monkeypatch, "plan", example, "--out", tmp_path / "plan.json") == 0
-    assert "keepon devices come up with MTU 1500: " in capsys.readouterr().out
+    assert "MTU 1500: gateway.0..1, " in capsys.readouterr().out
 
 
 def test_room_that_no_class_can_use_is_found() -> None:

@@ -322,7 +322,7 @@ def test_the_report_marks_every_bound_that_was_missed() -> None:
     )
     plan = session.planned(scenario)
     result = run_all(scenario, plan, 1).result
-    assert "; deadline missed by S1" in verdict.told(result["runs"][0], result["effective"])
+    assert "; deadline missed by S1" in verdict.told(result["runs"][0])
     (row,) = report.bound_rows(result, plan)
     keys = ["deadline_ns"]
     cells = dict(zip([*keys, "due", "missing"], row["runs"][0], strict=True))
@@ -336,7 +336,7 @@ def test_every_bound_that_is_checked_has_a_name_in_words() -> None:
     for key, words in verdict.NAMES.items():
         missed: Any = {"due": 2, "missing": 0, "bound_check": {key: {"outcome": "missed"}}}
         run: Any = {"streams": {"S1": missed}, "loads": {}, "onset": None}
-        told = verdict.told(run, {})
+        told = verdict.told(run)
         assert f"; {words} missed by S1" in told and "_" not in told
 
 

@@ -254,7 +254,7 @@ def test_the_rationale_is_in_the_plan_and_on_the_terminal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "plan.json"
-    monkeypatch.setattr(sys, "argv", ["keepon", "plan", str(HABITAT), "--out", str(path)])
+    monkeypatch.setattr(sys, "argv", ["keepon", "plan", str(HABITAT), "--all", "--out", str(path)])
     assert cli.main() == 0
     shown = capsys.readouterr().out
     document = json.loads(path.read_text())

@@ -34,7 +34,7 @@ def test_no_digit_is_lost(
 ) -> None:
     (tmp_path / "slow.toml").write_text(SLOW)
     scenario, out = tmp_path / "slow.toml", tmp_path / "plan.json"
-    assert keepon(monkeypatch, "plan", scenario, "--out", out) == 0
+    assert keepon(monkeypatch, "plan", scenario, "--all", "--out", out) == 0
     printed = capsys.readouterr().out.split()
     plan = json.loads((tmp_path / "plan.json").read_text())
     terms = plan["streams"]["F2"]["terms"]

@@ -186,7 +186,7 @@ def test_best_effort_may_be_of_a_class_that_has_streams_at_another_port() -> Non
 def test_commands_plan_run_and_report_the_example(tmp_path: Path) -> None:
     example = ROOT / "examples" / "gateway.toml"
     plan, out = tmp_path / "plan.json", tmp_path / "result"
-    done = run_keepon("plan", str(example), "--out", str(plan))
+    done = run_keepon("plan", str(example), "--all", "--out", str(plan))
     assert done.returncode == 0, done.stderr
     assert "gateway.1" in done.stdout
     done = run_keepon("run", str(example), "--out", str(out), "--duration", "0.2")

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -35,8 +36,8 @@ advance_ns = 700_000
 """
 SOFTWARE = WINDOW.replace("DRIVER", "standard").replace("CLOCK", "clockid CLOCK_TAI")
 SHUT = (
-    "not_allowed 100 (the gates of its talker's qdisc are shut for its class at its time: give it"
-    " the tc or the offset_ns of a window)"
+    "the gates of its talker's qdisc are shut for its class at its time: give it the tc or the"
+    " offset_ns of a window"
 )
 
 
@@ -80,7 +81,8 @@ def test_a_run_says_why_frames_are_missing(
     file.write_text(SOFTWARE.replace("tc = 5", "tc = 5\noffset_ns = 0"))
     assert keepon(monkeypatch, "run", file, "--out", out) == EXIT_MISSED
     printed = " ".join(capsys.readouterr().out.split())
-    assert f"100 of them missing; of rtc in the whole run: {SHUT};" in printed
+    assert "100 of them missing; " in printed
+    assert f"- not_allowed: its slot belongs to another class (100 of rtc); {SHUT} " in printed
     file.write_text(SOFTWARE)
     assert keepon(monkeypatch, "run", file, "--out", out) == EXIT_NOTHING_CHECKED
     assert "missing" not in capsys.readouterr().out.split("standard: ")[-1]
@@ -120,7 +122,11 @@ def test_a_run_says_what_best_effort_loses(
     load = 'talker = "c"\nlistener = "z"\nkind = "udp"\nrate_bps = 400_000_000\n'
     file.write_text(NETWORK + load)
     assert keepon(monkeypatch, "run", file, "--out", out) == EXIT_MET
-    assert " lost frames: b queue to z" in " ".join(capsys.readouterr().out.split())
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "every bound kept; best effort L lost " in printed
+    assert re.search(r"- best effort L .* lost [0-9.]+ %: b queue to z", printed)
+    (cause,) = json.loads((out / "result.json").read_text())["runs"][0]["causes"]
+    assert 0.1 < cause["shares"]["L"] < 0.8 and cause["frames"]["L"] > 1000
     file.write_text(NETWORK + load.replace("400_000_000", "40_000_000"))
     assert keepon(monkeypatch, "run", file, "--out", out) == EXIT_MET
     assert "lost" not in capsys.readouterr().out
@@ -133,9 +139,9 @@ def test_a_run_says_what_best_effort_loses(
         # 11 us a frame in the driver, and 25.6 us on the wire, preamble and gap included
         ("c", 64, ", as station c takes at most one frame in 11000 ns (46545454 bit/s)", ""),
         ("a", 300, ", as station a takes at most one frame in 25600 ns (93750000 bit/s)",
-         " and lost frames: no_room N"),
+         " and lost P %: no_room N"),
         # The wire behind the bridge is the slow one.
-        ("c", 1518, "", " and lost frames: b queue to z N"),
+        ("c", 1518, "", " and lost P %: b queue to z N"),
     ],
 )  # fmt: skip
 def test_a_run_says_what_best_effort_was_asked_and_what_arrived(
@@ -148,8 +154,9 @@ def test_a_run_says_what_best_effort_was_asked_and_what_arrived(
     file.write_text(f"{NETWORK}{load}rate_bps = 400_000_000\n")
     keepon(monkeypatch, "run", file, "--out", out)
     said = re.sub("(to z|which|room) [0-9]+", r"\1 N", " ".join(capsys.readouterr().out.split()))
+    said = re.sub("lost [0-9.]+ %", "lost P %", said)
     asked = "was asked to send 400000000 bit/s, of which N arrived"
-    assert f"; best effort L {asked}{why}{lost}" in said
+    assert f"- best effort L {asked}{why}{lost}; " in said
     assert (" takes " in said, " lost " in said) == (bool(why), bool(lost))
 
 
@@ -171,7 +178,7 @@ def test_best_effort_that_keeps_a_driver_busy_is_named(
     assert "send it from another station, or raise etf_delta_ns" in printed
     assert keepon(monkeypatch, "run", file, "--out", tmp_path / "out") == EXIT_MISSED
     assert (
-        "; best effort L sends what its talker takes: station a takes at most one frame in 11000 ns"
+        "- best effort L sends what its talker takes: station a takes at most one frame in 11000 ns"
         " (72727272 bit/s)"
     ) in " ".join(capsys.readouterr().out.split())
     file.write_text(NETWORK[: NETWORK.index("[[load]]")])

@@ -4,15 +4,8 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import io
 import os
-import pty
-import struct
-import subprocess
-import sys
-import termios
-from pathlib import Path
 from unittest import mock
 
 import pytest
@@ -23,8 +16,6 @@ from rich.cells import cell_len
 from rich.markup import escape
 from rich.table import Table
 
-ROOT = Path(__file__).parents[2]
-BOX = set("┏┳┓┡╇┩│└┴┘━┃─")
 WORDS = st.text("abcdefgh0123456789.-_[]名é", min_size=1, max_size=14)
 CELLS = st.lists(WORDS, min_size=1, max_size=4).map(" ".join)
 HEADERS = st.lists(WORDS, min_size=1, max_size=3).flatmap(
@@ -39,9 +30,9 @@ class _Terminal(io.StringIO):
         return True
 
 
-def shown(table: Table, columns: int | None, framed: bool) -> str:
+def shown(table: Table, columns: int | None, is_terminal: bool = False) -> str:
     """What is printed where `columns` fit, None for no limit."""
-    out = _Terminal() if framed else io.StringIO()
+    out = _Terminal() if is_terminal else io.StringIO()
     said = {} if columns is None else {"COLUMNS": str(columns)}
     with mock.patch.dict(os.environ, {"NO_COLOR": "1", "TERM": "dumb", **said}):
         if columns is None:
@@ -72,12 +63,12 @@ def tables(draw: st.DrawFn) -> tuple[list[str], list[list[str]], int]:
 @pytest.mark.slow
 @given(tables(), st.integers(1, 160), st.booleans())
 def test_every_word_is_whole_and_every_line_fits(
-    table: tuple[list[str], list[list[str]], int], columns: int, framed: bool
+    table: tuple[list[str], list[list[str]], int], columns: int, is_terminal: bool
 ) -> None:
     """A line is longer only where a single word is."""
     headers, rows, right = table
-    text = shown(made(headers, rows, right), columns, framed)
-    found = "".join(" " if letter in BOX else letter for letter in text).split()
+    text = shown(made(headers, rows, right), columns, is_terminal)
+    found = text.split()
     unmarked = [word.rstrip(":") for word in found]
     for cell in (*headers, *(cell for row in rows for cell in row)):
         for word in cell.split() if rows else ():
@@ -86,16 +77,14 @@ def test_every_word_is_whole_and_every_line_fits(
     for line in text.splitlines():
         # In a record a name of one word and its colon.
         assert cell_len(line) <= columns or len(line.split()) == 1
-    if not framed:
-        assert not BOX & set(text)
-        assert all(line == line.rstrip() for line in text.splitlines())
+    assert all(line == line.rstrip() for line in text.splitlines())
 
 
 @pytest.mark.slow
 @given(tables())
 def test_a_pipe_gets_one_line_for_a_row(table: tuple[list[str], list[list[str]], int]) -> None:
     headers, rows, right = table
-    lines = shown(made(headers, rows, right), None, framed=False).splitlines()
+    lines = shown(made(headers, rows, right), None).splitlines()
     assert [line.split() for line in lines[len(lines) - 1 - len(rows) : -1]] == [
         " ".join(row).split() for row in rows
     ]
@@ -104,7 +93,7 @@ def test_a_pipe_gets_one_line_for_a_row(table: tuple[list[str], list[list[str]],
 
 def test_columns_that_do_not_fit_come_below_beside_their_key() -> None:
     rows = [[f"stream-{n}", "12345678901", "22345678901", "32345678901"] for n in range(2)]
-    text = shown(made(["stream", "a ns", "b ns", "c ns"], rows, 0b1110), 40, framed=False)
+    text = shown(made(["stream", "a ns", "b ns", "c ns"], rows, 0b1110), 40)
     assert text.splitlines()[1:-1] == [
         "stream           a ns         b ns",
         "stream-0  12345678901  22345678901",
@@ -117,7 +106,7 @@ def test_columns_that_do_not_fit_come_below_beside_their_key() -> None:
 
 def test_two_columns_are_repeated_where_one_does_not_tell_rows_apart() -> None:
     rows = [["keepon", f"node{n}", "1234567890", "2234567890"] for n in range(2)]
-    text = shown(made(["driver", "node", "a ns", "b ns"], rows, 0b1100), 25, framed=False)
+    text = shown(made(["driver", "node", "a ns", "b ns"], rows, 0b1100), 25)
     assert text.splitlines()[1:-1] == [
         "driver  node         a ns",
         "keepon  node0  1234567890",
@@ -129,13 +118,13 @@ def test_two_columns_are_repeated_where_one_does_not_tell_rows_apart() -> None:
 
 
 def test_a_row_has_lines_of_its_own_where_nothing_else_fits() -> None:
-    text = shown(made(["stream", "delay ns"], [["S1", "1234567890123"]], 0b10), 12, framed=False)
+    text = shown(made(["stream", "delay ns"], [["S1", "1234567890123"]], 0b10), 12)
     assert text.splitlines()[2:5] == ["stream: S1", "  delay ns:", "  1234567890123"]
 
 
 def test_what_would_move_the_cursor_is_a_space() -> None:
-    for framed in (False, True):
-        text = shown(made(["a", "b"], [["x\ty", "1\x1b[31m2\x00"]]), 80, framed)
+    for is_terminal in (False, True):
+        text = shown(made(["a", "b"], [["x\ty", "1\x1b[31m2\x00"]]), 80, is_terminal)
         assert not set("\t\x1b\x00") & set(text)
         assert "x y" in text and "1 [31m2" in text
 
@@ -144,14 +133,14 @@ def test_what_would_move_the_cursor_is_a_space() -> None:
 @pytest.mark.parametrize("cell", ["", "\n", "    "])
 @pytest.mark.parametrize("columns", [None, 1, 9, 80])
 def test_blank_cells(headers: list[str], cell: str, columns: int | None) -> None:
-    text = shown(made(headers, [[cell, "x1"], [cell, "x2"]]), columns, framed=columns == 80)
+    text = shown(made(headers, [[cell, "x1"], [cell, "x2"]]), columns, is_terminal=columns == 80)
     assert "x1" in text and "x2" in text
 
 
 def test_a_table_without_rows_shows_its_columns() -> None:
     for columns in (8, 80):
         assert {"stream", "delay", "ns"} <= set(
-            shown(made(["stream", "delay ns"], []), columns, framed=False).split()
+            shown(made(["stream", "delay ns"], []), columns).split()
         )
 
 
@@ -160,12 +149,6 @@ def test_columns_that_are_none(said: str, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv("COLUMNS", said)
     with contextlib.redirect_stdout(io.StringIO()):
         assert terminal.width() is None
-
-
-def test_long_tables_have_no_frame() -> None:
-    rows = [[str(n)] for n in range(terminal.FRAMED_ROWS_MAX + 1)]
-    assert not BOX & set(shown(made(["n"], rows), 80, framed=True))
-    assert BOX & set(shown(made(["n"], rows[1:]), 80, framed=True))
 
 
 def test_a_style_reaches_the_terminal_and_nothing_else() -> None:
@@ -179,47 +162,5 @@ def test_a_style_reaches_the_terminal_and_nothing_else() -> None:
         os.environ.pop("NO_COLOR", None)
         terminal.show(table)
     assert "\x1b[31mmissed" in out.getvalue()
-    assert "\x1b[3" not in shown(table, 80, framed=True)
-    assert "\x1b" not in shown(table, None, framed=False)
-
-
-def on_terminal(columns: int, *command: str) -> list[str]:
-    """Lines of a program on a terminal of that width."""
-    near, far = pty.openpty()
-    fcntl.ioctl(far, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
-    kept = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
-    with subprocess.Popen(
-        command,
-        stdout=far,
-        stderr=subprocess.DEVNULL,
-        stdin=subprocess.DEVNULL,
-        env={**kept, "NO_COLOR": "1", "TERM": "dumb"},
-    ) as program:
-        os.close(far)
-        text = b""
-        with contextlib.suppress(OSError):  # the other end is closed
-            while part := os.read(near, 65536):
-                text += part
-        os.close(near)
-    assert program.returncode == 0
-    return text.decode().splitlines()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("columns", [80, 40])
-def test_a_plan_on_a_terminal(columns: int) -> None:
-    scenario = str(ROOT / "examples" / "gptp.toml")
-    lines = on_terminal(columns, sys.executable, "-m", "keepon", "plan", scenario)
-    framed = [line for line in lines if BOX & set(line)]
-    assert framed
-    # Of what is no table a line is longer only where a single word is.
-    assert all(len(line) <= columns or len(line.split()) == 1 for line in lines)
-    piped = subprocess.run(
-        [sys.executable, "-m", "keepon", "plan", scenario],
-        env={name: value for name, value in os.environ.items() if name != "COLUMNS"},
-        capture_output=True, text=True, check=True,
-    ).stdout  # fmt: skip
-    assert not BOX & set(piped)
-    numbers = {word for line in piped.splitlines()[:12] for word in line.split() if word.isdigit()}
-    assert len(numbers) > 10
-    assert numbers <= {word for line in framed for word in line.split()}
+    assert "\x1b[3" not in shown(table, 80, is_terminal=True)
+    assert "\x1b" not in shown(table, None)

@@ -282,9 +282,10 @@ def test_a_plan_without_a_trial_says_so(
     scenario, clock = loading.load(TWO_STATIONS), Clock()
     planning.checked(scenario, None, planning.Watch(clock.limits()))
     for as_json in (False, True):
+        shown = command.Shown(as_json=as_json)
         over = Clock(clock.looks + 1)  # the first is the alarm's, the next the trial's
         monkeypatch.setattr(planning, "Limits", lambda *_, at=over, **__: at.limits())
-        assert command.run(lambda: scenario, None, None, 60, 1, as_json) == EXIT_NOT_TRIED
+        assert command.run(lambda: scenario, None, None, 60, 1, shown) == EXIT_NOT_TRIED
         printed = capsys.readouterr().out
         if as_json:
             plan = json.loads(printed)
@@ -302,7 +303,8 @@ def test_a_plan_that_was_not_checked_is_not_printed(
         raise TimeUpError("the plan was checked")
 
     monkeypatch.setattr(planning, "verify", cut_short)
-    assert command.run(lambda: loading.load(TWO_STATIONS), None, None, 60, 1, False) == EXIT_MISSED
+    shown = command.Shown()
+    assert command.run(lambda: loading.load(TWO_STATIONS), None, None, 60, 1, shown) == EXIT_MISSED
     printed = capsys.readouterr().out
     assert printed.startswith(
         "unknown: the time limit was reached while the plan was checked; places for all 1"
@@ -324,9 +326,10 @@ def test_gate_lists_that_are_too_long_prove_nothing(monkeypatch: pytest.MonkeyPa
 def test_long_tables_have_every_row(capsys: pytest.CaptureFixture[str]) -> None:
     scenario = ring(4, 24)
     plan = verify(scenario, make_plan(scenario))
-    command._show(scenario, plan)
+    command._show(scenario, plan, command.Shown(everything=True))
     lines = capsys.readouterr().out.splitlines()
-    header = next(line for line in lines if line.startswith("stream "))
+    first = next(n for n, line in enumerate(lines) if "release error ns" in line)
+    header, lines = lines[first], lines[first:]
     for name, entry in plan["streams"].items():
         row = next(line for line in lines if line.split()[:1] == [name])
         delay = str(entry["bounds"]["delay_ns"])

@@ -15,6 +15,7 @@ import os
 import platform
 import re
 import sys
+import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -42,6 +43,8 @@ LINES_MAX = 20
 BARRED = (errno.EACCES, errno.EPERM, errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR, errno.EROFS)
 """A name that somebody gave does not lead to a file that this user may have."""
 NOTHING = "nothing was written"
+STARTED_S = time.monotonic()
+"""Before most of what a command loads: what it says it took is what its user waited."""
 _ABOUT_KEY = re.compile(r"(?P<file>.+?\.toml): key `(?P<key>[^`]+)`")
 _NAMED = re.compile(r'key `\w+\[\d+\]([^`]*)`(?: \([a-z]+ "[^"]*"\))?')
 _AT_LINE = re.compile(r".+?\.toml:(\d+): ")

@@ -4,19 +4,27 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
-from keepon.cli import planning
-from keepon.errors import EXIT_INTERRUPTED, EXIT_MET, EXIT_MISSED, EXIT_NOT_TRIED
-from keepon.machines.planned import mtu_of
+from keepon.cli import edge, planning
+from keepon.errors import (
+    EXIT_INTERRUPTED,
+    EXIT_MET,
+    EXIT_MISSED,
+    EXIT_NOT_TRIED,
+    ConfigError,
+    one_line,
+)
+from keepon.measure import causes
 from keepon.model import documents, overload
 from keepon.model.outcomes import qdisc_remedy
 from keepon.model.plan import Plan, Trial
 from keepon.model.scenario import Scenario
-from keepon.model.topology import Topology
 from keepon.planner.network.solve import INTERRUPTED
-from keepon.report import tables, terminal
+from keepon.report import screen, tables, terminal
 from keepon.trial import behind_etf
 from keepon.trial.trial import BEHIND, FULL, LATE, OVERDUE, TAKEN, WAITING
 
@@ -26,13 +34,24 @@ TIMED = "let its frames leave at their times (driver, release, qdisc, sync.mode)
 """What helps where a talker keeps no time."""
 
 
+@dataclass(frozen=True)
+class Shown:
+    """What the command line asks to see of a plan."""
+
+    why: str | None = None
+    gates: bool = False
+    everything: bool = False
+    quiet: bool = False
+    as_json: bool = False
+
+
 def run(
     load: Callable[[], Scenario],
     out: Path | None,
     keep: Path | None,
     time_limit_s: float,
     workers: int,
-    as_json: bool,
+    shown: Shown,
 ) -> int:
     """Plan a scenario and show it; a plan that is printed has passed the checker and a run in the
     simulator.
@@ -47,10 +66,12 @@ def run(
     scenario, plan = planning.planned(load, time_limit_s, keep, workers, planning.tried)
     if out is not None:
         documents.write(out, plan)
-    if as_json:
+    if shown.as_json:
         print(json.dumps(plan, indent=1, allow_nan=False))
+    elif plan["status"] != "feasible":
+        _show_why_not(plan)
     else:
-        _show(scenario, plan)
+        _show(scenario, plan, shown)
     if "why" in plan and plan["why"]["constraint"] == INTERRUPTED:
         return EXIT_INTERRUPTED
     # What came late in the trial would come late for the user: the plan is shown, and is no
@@ -60,70 +81,101 @@ def run(
     return EXIT_NOT_TRIED if "not_tried" in plan else EXIT_MET
 
 
-def _show(scenario: Scenario, plan: Plan) -> None:
-    if plan["status"] != "feasible":
-        why = plan["why"]
-        terminal.say(f"{plan['status']}: {why['message']}; nearest change: {why['nearest_change']}")
-        if len(why["streams"]) > 1:
-            shown = why["streams"][:STREAMS_SHOWN_MAX]
-            terminal.say(
-                "streams:"
-                f" {', '.join(shown)}{' and others' if len(shown) < len(why['streams']) else ''}"
+def _show_why_not(plan: Plan) -> None:
+    why = plan["why"]
+    terminal.say(f"{plan['status']}: {why['message']}; nearest change: {why['nearest_change']}")
+    if len(why["streams"]) > 1:
+        names = why["streams"][:STREAMS_SHOWN_MAX]
+        others = " and others" if len(names) < len(why["streams"]) else ""
+        terminal.say(f"streams: {', '.join(names)}{others}")
+
+
+def _show(scenario: Scenario, plan: Plan, shown: Shown) -> None:
+    """The verdict, or the one part of the plan that was asked for, or the first screen, and below
+    it all there is.
+    """
+    if shown.why is not None:
+        parts = [*tables.stations(plan, shown.why), *tables.rationale(plan, shown.why)]
+        if not parts:
+            known = [name for name, entry in plan["stations"].items() if entry.get("rationale")]
+            raise ConfigError(
+                f'option --why = "{one_line(shown.why)}": must be a station with slots:'
+                f" {', '.join(known) or 'this plan has none'}"
             )
-        return
-    untried = f", {plan['not_tried']}" if "not_tried" in plan else ""
-    terminal.say(f"{plan['scenario']}: plan ({plan['method']}){untried}")
-    for table in (tables.plan_table(plan), *tables.plan_parts(plan), *tables.rationale(plan)):
+    elif shown.gates:
+        parts = tables.gate_lists(plan)
+    else:
+        _say_verdict(scenario, plan)
+        if shown.quiet:
+            return
+        _say_first_screen(scenario, plan, shown.everything)
+        parts = tables.everything(plan) if shown.everything else []
+    for table in parts:
         terminal.show(table)
-    if mtus := _mtus(scenario, plan):
-        terminal.say(mtus)
-    if "kept" in plan:
-        terminal.say(f"kept as they were: {len(plan['kept'])} streams")
+    if shown.why is None and not shown.gates:
+        more = "" if shown.everything else "; more: --why STATION, --gates, --all"
+        terminal.say(f"planned in {time.monotonic() - edge.STARTED_S:.1f} s{more}")
+
+
+def _say_verdict(scenario: Scenario, plan: Plan) -> None:
+    """What the plan promises, and what its trial showed."""
+    tried, kept = plan.get("trial"), screen.margins(scenario, plan)
+    stated = sum(stream.deadline_ns is not None for stream in scenario.stream)
+    least = f", least margin {kept[0][0] / 1000:.3f} us ({kept[0][1]})" if kept else ""
+    sure = f"{len(kept)} of {stated} deadlines sure{least}" if stated else "no deadline is stated"
+    head = f"{plan['scenario']}: plan ({plan['method']})"
+    if "not_tried" in plan:
+        terminal.say(f"{head}, {plan['not_tried']}", "bold")
+        terminal.say(f"checked independently, but not tried; {sure}")
+        return
+    if not tried:
+        terminal.say(f"{head}: {sure}; checked independently", "bold")
+        return
+    late = f"{len(tried['unsent'])} streams not in time when tried; " if tried["unsent"] else ""
+    terminal.say(f"{head}: {late}{sure}", "bold red" if late else "bold")
+    of = ""
+    if "repeats_s" in tried:
+        of = f" of the {tried['repeats_s']:.15g} s after which streams and gates repeat"
+    within = "frames, not all of them in time" if tried["unsent"] else "frames within every bound"
+    terminal.say(
+        f"checked independently, and in the simulator over {tried['duration_s']:.15g} s{of}:"
+        f" {tried['delivered']} {within}",
+    )
+
+
+def _say_first_screen(scenario: Scenario, plan: Plan, everything: bool) -> None:
     tried = plan.get("trial")
-    if tried:
-        of = (
-            f" of the {tried['repeats_s']:.15g} s after which streams and gates repeat"
-            if "repeats_s" in tried
-            else ""
-        )
-        within = (
-            "frames within every bound"
-            if not tried["unsent"]
-            else "frames, not all of them in time"
-        )
-        terminal.say(
-            f"checked independently, and in the simulator over {tried['duration_s']:.15g} s{of}:"
-            f" {tried['delivered']} {within}"
-        )
-        for line in _unsent(scenario, plan, tried):
-            terminal.say(line)
-        if only_tried := [
+    for line in _unsent(scenario, plan, tried) if tried else []:
+        terminal.say(line, "red")
+    for line in screen.warnings(scenario, plan):
+        terminal.say(f"{screen.WARNING}{line}", "yellow")
+    terminal.show(screen.streams(scenario, plan, everything))
+    if tried and (
+        only_tried := [
             stream.id
             for stream in scenario.stream
             if stream.deadline_ns is not None
             and plan["streams"][stream.id]["bounds"]["delay_ns"] is None
             and stream.id not in tried["unsent"]
-        ]:
-            terminal.say(
-                f"{_named(only_tried)}: deadline_ns kept in these"
-                f" {tried['duration_s']:.15g} s, with no bound that promises it for longer"
-            )
-    else:
-        terminal.say(f"checked independently{', but not tried' if untried else ''}")
-    terminal.say(f"planned in {plan['seconds']:.3f} s")
-
-
-def _mtus(scenario: Scenario, plan: Plan) -> str:
-    """Which MTU keepon devices come up with; empty without any."""
-    named: dict[str, list[str]] = {}
-    for name, port in Topology(scenario).ports.items():
-        planned = plan["stations"].get(name)
-        if planned is not None and "allowed" in planned:
-            mtu = mtu_of(scenario, scenario.station_named(port.station), planned)
-            told = "no slots" if mtu is None else f"MTU {mtu}"
-            named.setdefault(told, []).append(name)
-    shown = "; ".join(f"{told}: {_named(names)}" for told, names in named.items())
-    return f"for all that has no priority, keepon devices come up with {shown}" if shown else ""
+        ]
+    ):
+        terminal.say(
+            f"{_named(only_tried)}: deadline_ns kept in these {tried['duration_s']:.15g} s, with no"
+            " bound that promises it for longer"
+        )
+    for line in screen.needs(scenario, plan):
+        terminal.say(line)
+    used = screen.uses(scenario, plan)
+    most = used if everything else used[: screen.LINKS_MAX]
+    others = f" and {len(used) - len(most)} others (--all)" if len(most) < len(used) else ""
+    if used:
+        terminal.say(
+            f"use of links by streams + best effort in %: {' '.join(map(str, most))}{others}",
+            red={str(use) for use in most if use.over},
+        )
+    terminal.say(screen.mtus(scenario, plan))
+    if "kept" in plan:
+        terminal.say(f"kept as they were: {len(plan['kept'])} streams")
 
 
 def _unsent(scenario: Scenario, plan: Plan, tried: Trial) -> list[str]:
@@ -133,6 +185,11 @@ def _unsent(scenario: Scenario, plan: Plan, tried: Trial) -> list[str]:
     talkers = {
         name: driver["driver"] for driver in plan["stations"].values() for name in driver["streams"]
     }
+    streams = {stream.id: stream for stream in scenario.stream}
+    enough = causes.alike_of_talkers(
+        {name: plan["streams"][name].get("advance_in_time_ns", 0) for name in tried["unsent"]},
+        {stream.id: stream.talker for stream in scenario.stream},
+    )
     alike: dict[tuple[str, str], list[str]] = {}
     for name, verdicts in tried["unsent"].items():
         told = ", ".join(f"{key} {count}" for key, count in verdicts.items())
@@ -145,6 +202,9 @@ def _unsent(scenario: Scenario, plan: Plan, tried: Trial) -> list[str]:
             "the host model hands over too late or clocks have not settled: raise advance_ns or"
             " warmup_s"
         )
+        stream, enough_ns = streams[name], enough.get(name, 0)
+        if {"late", LATE} & verdicts.keys() and enough_ns > stream.advance_ns:
+            remedy = f"handed over too late: raise advance_ns to {enough_ns}"
         if busy:
             remedy = overload.remedy(busy[0], raised)
         elif by_etf:
@@ -165,7 +225,6 @@ def _unsent(scenario: Scenario, plan: Plan, tried: Trial) -> list[str]:
         elif BEHIND in verdicts:
             remedy = "what helps those that came late helps these, too"
         else:
-            stream = next(entry for entry in scenario.stream if entry.id == name)
             station = scenario.station_named(stream.talker)
             etf = station.driver != "keepon" or station.release in ("etf", "reschedule")
             if etf or station.qdisc is not None:

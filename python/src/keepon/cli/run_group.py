@@ -110,6 +110,20 @@ def plan(
             help="Threads; 1: plans repeat exactly.",
         ),
     ] = 1,
+    why: Annotated[
+        str | None,
+        typer.Option(
+            "--why",
+            metavar="STATION",
+            help="Show a station's slots, and why each parameter is what it is.",
+            show_default=False,
+        ),
+    ] = None,
+    gates: Annotated[bool, typer.Option("--gates", help="Show the gate lists.")] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Show all of it: releases, slots, gates, terms, reasons.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Show the verdict alone.")] = False,
     as_json: Json = False,
 ) -> None:
     """Plan a scenario: slots, partitions, release times, gate lists and bounds; or say why not and
@@ -119,8 +133,9 @@ def plan(
 
     check_apart("--out", out, scenario, keep)
     documents.check_replaces("--out", out, documents.has_schema("keepon.plan/"), "a plan")
+    shown = plans.Shown(why, gates, everything, quiet, as_json)
     code = plans.run(
-        lambda: shared.load(scenario, seed, None), out, keep, time_limit, workers, as_json
+        lambda: shared.load(scenario, seed, None), out, keep, time_limit, workers, shown
     )
     edge.Settings.concluded = True
     raise typer.Exit(code)

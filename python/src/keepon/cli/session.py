@@ -12,7 +12,7 @@ import tomli_w
 from keepon import __version__
 from keepon.cli import planning
 from keepon.errors import ConfigError, EnvironmentProblemError, one_line
-from keepon.measure import capture, sightings
+from keepon.measure import capture, causes, sightings
 from keepon.model import documents
 from keepon.model.plan import Plan
 from keepon.model.result import Result
@@ -238,6 +238,8 @@ def run_scenario(
     if isinstance(target, Simulator):
         target = replace(target, capture_frames=capture_frames)
     outcome = target.run_all(scenario, plan, seed, progress)
+    for run in outcome.result["runs"]:
+        run["causes"] = causes.of_run(run, outcome.result["effective"], plan)
     if outcome.runs:
         write_folder(folder, scenario, plan, outcome, capture_frames)
     return outcome

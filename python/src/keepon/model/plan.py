@@ -256,6 +256,9 @@ class PlannedStream(TypedDict):
     padding_ps: NotRequired[NotNegative]
     """by how much earlier a frame can come if its driver does not pad it to the slot, at most;
     absent in plans of earlier versions"""
+    advance_in_time_ns: NotRequired[NotNegative]
+    """advance_ns with which its frames are in time even if the host takes as long as its model
+    knows; absent where nothing is slotted, or a qdisc holds frames back"""
     delay_planned_ps: int
     """greatest delay, from the txtime on"""
     bounds: Bounds

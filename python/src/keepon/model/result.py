@@ -440,6 +440,24 @@ class Onset(TypedDict):
 
 
 @with_config(CLOSED)
+class Cause(TypedDict):
+    """By what frames of streams went missing or best effort was lost, and what helps."""
+
+    cause: str
+    """the verdict on the frames, the place where they were lost, or "best effort\""""
+    meaning: str
+    """what that says"""
+    frames: Counts
+    """how many, by stream or load"""
+    remedy: str
+    """what helps"""
+    advances_ns: NotRequired[Counts]
+    """by stream, advance_ns that the plan's model of the host calls enough"""
+    shares: NotRequired[dict[str, Annotated[float, Field(ge=0)]]]
+    """of best effort, by load: lost frames by those its talker handed over"""
+
+
+@with_config(CLOSED)
 class RunParts(TypedDict):
     """The run of one driver before it is judged."""
 
@@ -464,6 +482,9 @@ class RunParts(TypedDict):
     """over every frame event, in the simulator: equal runs have equal ones"""
     ptp_frames: NotRequired[dict[str, PtpFrames]]
     """PTP's frames by kind of message"""
+    causes: NotRequired[list[Cause]]
+    """why frames of streams are missing and what best effort lost; absent in results of earlier
+    versions"""
 
 
 @with_config(CLOSED)

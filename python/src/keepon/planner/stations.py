@@ -412,6 +412,13 @@ def reasons(
     ]
 
 
+def advances_in_time_ns(plan: StationPlan, releases_ns: dict[str, int]) -> dict[str, int]:
+    """advance_ns of its streams that is enough for its host at worst; empty where not slotted."""
+    if plan.needs is None or plan.choice is None:
+        return {}
+    return rationale.advances_in_time_ns(plan.needs, plan.choice, releases_ns)
+
+
 def _rest_mask(station: Station) -> int:
     return sum(1 << entry.tc for entry in station.keepon.classes if entry.slots == "rest")
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import cast
 
 from rich.console import Console
@@ -51,6 +51,18 @@ def _of_grid(grid: Grid) -> Table:
     return table
 
 
+def _table(
+    title: str, words: Iterable[str], numbers: Iterable[str], more: Iterable[str] = ()
+) -> Table:
+    """With columns of words, of numbers and again of words."""
+    table = Table(*words, title=title or None, title_justify="left")
+    for column in numbers:
+        table.add_column(column, justify="right")
+    for column in more:
+        table.add_column(column)
+    return table
+
+
 def _delay_tables(result: Result, width: int | None) -> list[Table]:
     drivers = [run["driver"] for run in result["runs"]]
     rows = comparison(result)
@@ -74,6 +86,7 @@ def _delay_table(
     for driver in drivers:
         for column in COLUMNS:
             table.add_column(f"{driver}\n{column}", justify="right", no_wrap=True)
+        table.add_column(f"{driver}\nmissing", justify="right", no_wrap=True)
         table.add_column(f"{driver}\noutcome", no_wrap=True)
     for driver in published_drivers if with_published else ():
         for column in COLUMNS:
@@ -85,7 +98,7 @@ def _delay_table(
         for driver in drivers:
             own = row["runs"][driver]
             style = "" if own["met"] else "[red]"
-            values = (own["mean"], own["p99"], own["max"], own["outcome"])
+            values = (own["mean"], own["p99"], own["max"], own["missing"], own["outcome"])
             cells.extend(f"{style}{value}" for value in values)
         if with_published and row["published"]:
             cells.extend(
@@ -116,21 +129,9 @@ def clocks(result: Result) -> Table | None:
     rows = clock_rows(result)
     if not rows:
         return None
-    table = Table()
-    for column in (
-        "driver",
-        "node",
-        "clock",
-        "mean us",
-        "stddev us",
-        "p99.9 us",
-        "rms us",
-        "max us",
-        "locked after s",
-    ):
-        table.add_column(
-            column, justify="left" if column in ("driver", "node", "clock") else "right"
-        )
+    quantities = ("mean", "stddev", "p99.9", "rms", "max")
+    columns = [*(f"{name} us" for name in quantities), "locked after s"]
+    table = _table("", ["driver", "node", "clock"], columns)
     for row in rows:
         lock = "-" if row["lock_s"] is None else f"{row['lock_s']:.2f}"
         numbers = [row[key] for key in ("mean", "stddev", "p999", "rms", "max")]
@@ -140,11 +141,9 @@ def clocks(result: Result) -> Table | None:
 
 def plan_table(plan: Plan) -> Table:
     """Release and bounds per stream."""
-    table = Table()
     keys = ("release_error_ns", "delay_min_ns", "delay_ns", "jitter_ns", "data_age_ns")
     names = ("release error ns", "earliest ns", "delay ns", "jitter ns", "data age ns")
-    for column in ("stream", "route", "release ns", *names):
-        table.add_column(column, justify="left" if column in ("stream", "route") else "right")
+    table = _table("", ["stream", "route"], ["release ns", *names])
     for name, entry in plan["streams"].items():
         found = [entry["bounds"].get(key) for key in keys]
         bounds = ["-" if value is None else str(value) for value in found]
@@ -152,11 +151,15 @@ def plan_table(plan: Plan) -> Table:
     return table
 
 
-def rationale(plan: Plan) -> list[Table]:
-    """Why every station has the parameters it has; stations with the same reasons in one table."""
+def rationale(plan: Plan, of: str | None = None) -> list[Table]:
+    """Why every station, or that one, has the parameters it has; stations with the same reasons in
+    one table.
+    """
     alike: dict[tuple[tuple[str, str, str], ...], list[str]] = {}
     for name, station in plan["stations"].items():
         found = station.get("rationale", [])
+        if not _is_of(name, of):
+            continue
         rows = tuple((row["rule"], row["quantity"], row["why"]) for row in found)
         if rows:
             alike.setdefault(rows, []).append(name)
@@ -170,49 +173,50 @@ def rationale(plan: Plan) -> list[Table]:
     return tables
 
 
-def plan_parts(plan: Plan) -> list[Table]:
-    """What stations and bridges get: slots and partitions, gate lists, and the terms of every delay
-    bound.
+def everything(plan: Plan) -> list[Table]:
+    """All that the first screen leaves out: releases and bounds, what stations and bridges get, the
+    terms of every delay bound, and why.
     """
-    stations = Table(title="stations", title_justify="left")
-    for column in (
-        "station",
-        "driver",
-        "slot bytes",
-        "slot us",
-        "ring",
-        "partition",
-        "batch",
-        "depth",
-        "slots by class",
-    ):
-        stations.add_column(
-            column, justify="left" if column in ("station", "driver", "slots by class") else "right"
-        )
-    for column in ("best effort Mb/s", "payload share", "poll budget us"):
-        stations.add_column(column, justify="right")
+    return [
+        plan_table(plan), *stations(plan), *gate_lists(plan), *delay_terms(plan), *rationale(plan)
+    ]  # fmt: skip
+
+
+def _is_of(port: str, station: str | None) -> bool:
+    return station in (None, port, port.rpartition(".")[0])
+
+
+def stations(plan: Plan, of: str | None = None) -> list[Table]:
+    """Slots and partitions, of one station or all."""
     several = any("frame_bytes_max" in entry for entry in plan["stations"].values())
-    if several:
-        stations.add_column("MTU by class")
+    numbers = ["slot bytes", "slot us", "ring", "partition", "batch", "depth"]
+    numbers += ["best effort Mb/s", "payload share", "poll budget us"]
+    words = ["slots by class", *(["MTU by class"] if several else [])]
+    table = _table("stations", ["station", "driver"], numbers, words)
     for own, entry in plan["stations"].items():
+        if not _is_of(own, of):
+            continue
         name = f"{own} (to {entry['peer']})" if "peer" in entry else own
         if "allowed" not in entry:
             if entry["streams"]:
-                stations.add_row(name, entry["driver"], *["-"] * 10)
+                table.add_row(name, entry["driver"], *["-"] * (len(numbers) + len(words)))
             continue
         headroom = entry["headroom"]
-        stations.add_row(
+        table.add_row(
             name, entry["driver"], str(entry["slot_bytes"]), f"{entry['slot_time_ps'] / 1e6:.15g}",
             *(str(entry[key]) for key in ("ring_slots", "partition_slots", "batch_slots",
             "depth_slots")),
-            _slots_by_class(entry["allowed"]), f"{headroom['best_effort_bps'] / 1e6:.1f}",
-            f"{headroom['payload_efficiency']:.3f}", f"{headroom['poll_budget_ns'] / 1e3:.15g}",
+            f"{headroom['best_effort_bps'] / 1e6:.1f}", f"{headroom['payload_efficiency']:.3f}",
+            f"{headroom['poll_budget_ns'] / 1e3:.15g}", _slots_by_class(entry["allowed"]),
             *([_mtu_by_class(entry)] if several else []),
         )  # fmt: skip
-    ports = Table(title="gate lists", title_justify="left")
+    return [table] if table.row_count else []
+
+
+def gate_lists(plan: Plan) -> list[Table]:
+    """What ports of bridges get."""
     numbers = ("cycle us", "entries", "shortest ns")
-    for column in ("bridge", "towards", *numbers, "streams by queue"):
-        ports.add_column(column, justify="right" if column in numbers else "left")
+    table = _table("gate lists", ["bridge", "towards"], numbers, ["streams by queue"])
     for bridge, planned_bridge in plan["bridges"].items():
         for peer, port in planned_bridge["ports"].items():
             queues = [
@@ -225,21 +229,24 @@ def plan_parts(plan: Plan) -> list[Table]:
                 told = [
                     f"{port['cycle_ns'] / 1e3:.15g}", str(len(port["entries"])), str(shortest_ns)
                 ]  # fmt: skip
-            ports.add_row(bridge, peer, *told, ", ".join(queues))
-    terms = Table(title="delay, at most, ns", title_justify="left")
+            table.add_row(bridge, peer, *told, ", ".join(queues))
+    return [table] if table.row_count else []
+
+
+def delay_terms(plan: Plan) -> list[Table]:
+    """What each delay bound is made of."""
     names = {
         "frame_ps": "frames", "processing_ps": "processing", "propagation_ps": "cables",
         "preamble_ps": "preambles",
         "quantum_ps": "quantum", "clock_ps": "clock",
         "held_ps": "gates", "blocked_ps": "frames in flight",
     }  # fmt: skip
-    for column in ("stream", *names.values(), "sum"):
-        terms.add_column(column, justify="left" if column == "stream" else "right")
+    table = _table("delay, at most, ns", ["stream"], [*names.values(), "sum"])
     for name, stream in plan["streams"].items():
         known = cast(Mapping[str, int], stream["terms"])
         parts = [known.get(key, 0) for key in names]
-        terms.add_row(name, *(f"{part / 1e3:.15g}" for part in (*parts, sum(parts))))
-    return [table for table in (stations, ports, terms) if table.row_count]
+        table.add_row(name, *(f"{part / 1e3:.15g}" for part in (*parts, sum(parts))))
+    return [table] if table.row_count else []
 
 
 def _mtu_by_class(station: PlannedStation) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from keepon.model.plan import Draft, Status, empty
 from keepon.model.wire import PS_PER_NS
+from keepon.planner import stations
 from keepon.planner.network import bounds, documents, pairs
 from keepon.planner.network.flows import Placement
 from keepon.planner.network.ground import Ground
@@ -151,6 +152,7 @@ def as_document(outcome: Outcome, limits: Limits | None = None) -> Draft:
     by_port: dict[str, documents.Placed] = {}
     for key, entries in sorted(placed.items(), key=lambda entry: entry[1][0].release_ps):
         by_port.setdefault(entries[0].flow.station.name, {})[key] = entries
+    in_time: dict[str, int] = {}
     for name, station in ground.stations.items():
         limits.look(_WRITING)
         own = by_port.get(name, {})
@@ -161,9 +163,15 @@ def as_document(outcome: Outcome, limits: Limits | None = None) -> Draft:
             for stream, entries in by_port.get(other.name, {}).items()
         }
         document["stations"][name] = documents.station_document(station, own, beside)
+        releases_ns = {
+            stream: entries[0].release_ps // PS_PER_NS for stream, entries in own.items()
+        }
+        in_time |= stations.advances_in_time_ns(station, beside | releases_ns)
     documents.add_shared_polls(ground, document["stations"])
     for name, entries in placed.items():
         limits.look(_WRITING)
         document["streams"][name] = documents.stream_document(ground, entries)
+        if name in in_time:
+            document["streams"][name]["advance_in_time_ns"] = in_time[name]
     document["bridges"] = documents.port_documents(ground, placed, limits)
     return document

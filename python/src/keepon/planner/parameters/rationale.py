@@ -23,6 +23,8 @@ from keepon.planner.parameters.slots import payload_efficiency
 
 CPU_SHARE_HIGH = 0.5
 """CPU share from which the poll thread is said to need a core of its own: chosen."""
+NAMED_MAX = 20
+"""Streams named at most in one warning."""
 EFFICIENCY_LOW = 0.5
 """Share of a slot below which most of what streams own is padding: chosen."""
 
@@ -338,15 +340,18 @@ def _lead(needs: Needs, choice: Choice, releases_ns: dict[str, int]) -> list[Rea
             f" {_us(needs.way.worst_ns)} at worst; a longer advance makes data older",
         )
     )
-    spare_ns = tightest.advance_ns - choice.lead_ns
-    if spare_ns < needs.way.worst_ns:
+    worst_ns = choice.lead_ns + needs.way.worst_ns
+    if short := [stream for _, stream in needs.streams if stream.advance_ns < worst_ns]:
         chance = lead.late_probability(tightest.advance_ns, choice.lead_ns, needs.way, needs.host)
+        named = ", ".join(f'"{stream.id}"' for stream in short[:NAMED_MAX])
+        in_time = advances_in_time_ns(needs, choice, releases_ns)
+        enough_ns = max(in_time.get(stream.id, worst_ns) for stream in short)
         found.append(
             _line(
                 "G2",
-                f'warning: about {chance:.1e} of the frames of "{tightest.id}" come late',
+                f"warning: about {chance:.1e} of the frames of {named} come late",
                 "by the tail of the host's model, whose probability is chosen; raise advance_ns to "
-                f"{choice.lead_ns + needs.way.worst_ns}",
+                f"{enough_ns}",
             )
         )
     return [*found, *_waits(needs, choice, releases_ns, needed_ns)]
@@ -378,11 +383,26 @@ def _waits(
         return [
             _line(
                 "G2",
-                f"warning: {told}; {', '.join(short[:5])} may be late",
+                f"warning: {told}; {', '.join(short[:NAMED_MAX])} may be late",
                 f"{why}; raise advance_ns to {longest_ns}",
             )
         ]
     return [_line("G2", told, why)]
+
+
+def advances_in_time_ns(
+    needs: Needs, choice: Choice, releases_ns: dict[str, int]
+) -> dict[str, int]:
+    """advance_ns of each stream with which the worst that the host's model knows is in time; empty
+    where a qdisc holds frames back, whose own times decide then.
+    """
+    if needs.way is None or needs.way.limit_ns is not None:
+        return {}
+    waits = driver_waits_ns(needs, releases_ns) or {}
+    return {
+        stream.id: choice.lead_ns + needs.way.worst_ns + waits.get(stream.id, 0)
+        for _, stream in needs.streams
+    }
 
 
 def driver_waits_ns(needs: Needs, releases_ns: dict[str, int]) -> dict[str, int] | None:

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What `keepon plan` shows first: warnings with what helps, each stream's margin, and what the plan
+needs of switches, clocks and links.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from dataclasses import dataclass
+
+from rich.markup import escape
+from rich.table import Table
+
+from keepon.machines.planned import ETHERNET_MTU, mtu_of
+from keepon.model.names import ranged
+from keepon.model.plan import Plan
+from keepon.model.scenario import Scenario
+from keepon.model.topology import Topology
+from keepon.model.wire import OVERHEAD_BYTES
+
+STREAMS_MAX = 20
+"""Rows of the table; the others have more margin."""
+LINKS_MAX = 24
+WARNING = "warning: "
+CLOCKS = {"ptp": "PTP", "gptp": "gPTP"}
+_QUOTED = re.compile(r'"([^"]+)"')
+_LIST = re.compile(r'"[^"]+"(?:, "[^"]+")*')
+
+
+def margins(scenario: Scenario, plan: Plan) -> list[tuple[int, str]]:
+    """What deadlines leave beyond the bound in ns, of streams with both; least first."""
+    found = []
+    for stream in scenario.stream:
+        bound_ns = plan["streams"][stream.id]["bounds"]["delay_ns"]
+        if bound_ns is not None and stream.deadline_ns is not None:
+            found.append((stream.deadline_ns - bound_ns, stream.id))
+    return sorted(found, key=lambda entry: entry[0])
+
+
+def streams(scenario: Scenario, plan: Plan, all_of_them: bool) -> Table:
+    """The way, deadline, bound and margin of each stream, the least margin first."""
+    own = {name: margin_ns for margin_ns, name in margins(scenario, plan)}
+    entries = sorted(scenario.stream, key=lambda stream: own.get(stream.id, 10**18))
+    shown = entries if all_of_them else entries[:STREAMS_MAX]
+    table = Table("stream", "route")
+    for column in ("deadline us", "bound us", "margin us"):
+        table.add_column(column, justify="right")
+    for stream in shown:
+        planned = plan["streams"][stream.id]
+        numbers = (stream.deadline_ns, planned["bounds"]["delay_ns"], own.get(stream.id))
+        route = " ".join(planned["route"]) or "direct"
+        table.add_row(escape(stream.id), escape(route), *map(_us, numbers))
+    if len(shown) < len(entries):
+        table.caption = f"and {len(entries) - len(shown)} streams with no less margin: --all"
+    return table
+
+
+def _us(time_ns: int | None) -> str:
+    return "-" if time_ns is None else f"{time_ns / 1000:.3f}"
+
+
+@dataclass(frozen=True)
+class Use:
+    """One direction of a link: what is sent there, preambles and gaps included."""
+
+    here: str
+    there: str
+    rate_bps: int
+    streams_bps: float
+    best_effort_bps: float
+    room_bps: float
+    """of it for best effort"""
+    takes_rest: bool
+    """TCP, or a load that saturates, takes what there is"""
+
+    @property
+    def over(self) -> bool:
+        return self.best_effort_bps > self.room_bps
+
+    def __str__(self) -> str:
+        own, others = (
+            f"{100 * bps / self.rate_bps:.3g}" for bps in (self.streams_bps, self.best_effort_bps)
+        )
+        return f"{self.here}>{self.there}:{own}+{others}{'+' * self.takes_rest}"
+
+
+def uses(scenario: Scenario, plan: Plan) -> list[Use]:
+    """Every direction of a link on which something is sent, the fullest first."""
+    topology = Topology(scenario)
+    own: dict[tuple[str, str], float] = {}
+    others: dict[tuple[str, str], float] = {}
+    framed: dict[tuple[str, str], int] = {}
+    rest: set[tuple[str, str]] = set()
+    for stream in scenario.stream:
+        planned = plan["streams"][stream.id]
+        ways = {
+            hop
+            for listener, route in planned["routes"].items()
+            for hop in itertools.pairwise((stream.talker, *route, listener))
+        }
+        wire_bytes = planned["frame_bytes_on_wire"] + OVERHEAD_BYTES
+        for hop in ways:
+            own[hop] = own.get(hop, 0) + wire_bytes * 8e9 / stream.period_ns
+    for _, load, path in topology.best_effort:
+        share = (load.frame_bytes + OVERHEAD_BYTES) / load.frame_bytes
+        for hop in itertools.pairwise(path):
+            if load.kind == "udp":
+                others[hop] = others.get(hop, 0) + share * load.rate_bps
+                framed[hop] = framed.get(hop, 0) + load.rate_bps
+            else:
+                rest.add(hop)
+    left = {
+        (port.station, port.peer): plan["stations"][name]["headroom"]["best_effort_bps"]
+        for name, port in topology.ports.items()
+        if "headroom" in plan["stations"].get(name, {})
+    }
+    found = []
+    for here, there in dict.fromkeys((*own, *others, *rest)):
+        rate_bps = topology.wires[here, there].rate_bps
+        hop = here, there
+        sent_bps, asked_bps, is_rest = own.get(hop, 0), others.get(hop, 0), hop in rest
+        room_bps = rate_bps - sent_bps
+        if hop in left and asked_bps:  # what slots leave is of frames, without their gaps
+            room_bps = left[hop] * asked_bps / framed[hop]
+        found.append(Use(here, there, rate_bps, sent_bps, asked_bps, room_bps, is_rest))
+    return sorted(found, key=lambda use: -(use.streams_bps + use.best_effort_bps) / use.rate_bps)
+
+
+def warnings(scenario: Scenario, plan: Plan) -> list[str]:
+    """All that is within no guarantee, with what helps; what is alike of several streams or
+    stations in one sentence.
+    """
+    alike: dict[tuple[str, str], tuple[list[str], dict[str, None]]] = {}
+    for name, station in plan["stations"].items():
+        for row in station.get("rationale", []):
+            if row["quantity"].startswith(WARNING):
+                said = row["quantity"].removeprefix(WARNING)
+                ports, named = alike.setdefault((_LIST.sub('""', said), row["why"]), ([], {}))
+                ports.append(name)
+                named.update(dict.fromkeys(_QUOTED.findall(said)))
+    found = []
+    for (said, why), (ports, named) in alike.items():
+        said = said.replace('""', ranged(named), 1)
+        found.append(f"{ranged(ports)}: {said}; {why}")
+    over: dict[float, list[Use]] = {}
+    for use in uses(scenario, plan):
+        if use.over:
+            over.setdefault(use.best_effort_bps, []).append(use)
+    for sent_bps, links in over.items():
+        between = ", ".join(f"{use.here} to {use.there}" for use in links)
+        left_bps = min(use.room_bps for use in links)
+        found.append(
+            f"{between}: best effort sends {sent_bps / 1e6:.4g} Mb/s, streams leave"
+            f" {left_bps / 1e6:.4g}; lower rate_bps of its loads, or raise that of the link"
+        )
+    return found
+
+
+def needs(scenario: Scenario, plan: Plan) -> list[str]:
+    """What the plan asks of bridges and of clocks."""
+    bridges = {
+        name: [port["entries"] for port in bridge["ports"].values() if "entries" in port]
+        for name, bridge in plan["bridges"].items()
+    }
+    gated = [lists for lists in bridges.values() if lists]
+    if gated:
+        entries = [one for lists in gated for one in lists]
+        shortest_ns = min(entry["ns"] for one in entries for entry in one)
+        switches = (
+            f"{len(gated)} switch{'es' if len(gated) > 1 else ''} with 802.1Qbv: at most"
+            f" {max(map(len, entries))} entries, shortest {shortest_ns} ns, length-aware gates"
+        )
+    else:
+        switches = "no 802.1Qbv"
+    mode = scenario.sync.mode
+    if mode in CLOCKS:
+        talkers = {stream.talker for stream in scenario.stream}
+        within_ns = max(
+            (
+                scenario.clock_error_ns(station, scenario.driver_of(station, "keepon"))
+                for station in scenario.station
+                if station.name in talkers
+            ),
+            default=0,
+        )
+        clocks = f"clocks within {within_ns / 1000:.15g} us: {CLOCKS[mode]}"
+    elif mode == "ideal":
+        clocks = 'clocks assumed perfect (sync.mode = "ideal")'
+    else:
+        clocks = "no common clock: each station runs on its own crystal"
+    return [f"needs {switches}", f"needs {clocks}" if mode in CLOCKS else clocks]
+
+
+def mtus(scenario: Scenario, plan: Plan) -> str:
+    """The MTU of every station, of its keepon devices for what has no priority."""
+    named: dict[str, list[str]] = {}
+    for name, port in Topology(scenario).ports.items():
+        mtu: int | None = ETHERNET_MTU
+        if "allowed" in plan["stations"].get(name, {}):
+            station = scenario.station_named(port.station)
+            mtu = mtu_of(scenario, station, plan["stations"][name])
+        named.setdefault("none (no slots)" if mtu is None else str(mtu), []).append(name)
+    return "MTU " + "; ".join(f"{mtu}: {ranged(names)}" for mtu, names in named.items())
