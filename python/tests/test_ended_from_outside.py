@@ -68,7 +68,7 @@ def test_a_run_that_is_ended_says_so_and_leaves_nothing(
         out, errors = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, out) == (130, "")
     assert re.fullmatch(
-        "keepon: interrupted; nothing was written\n|interrupted before .*\n", errors
+        "keepon: interrupted; nothing was written\n|keepon: interrupted before .*\n", errors
     )
     assert list(tmp_path.iterdir()) == []
 
@@ -87,7 +87,7 @@ def test_two_at_once_end_a_run_as_one_does(tmp_path: Path, pair: tuple[int, int]
         out, errors = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, out) == (130, "")
     assert re.fullmatch(
-        "keepon: interrupted; nothing was written\n|interrupted before .*\n", errors
+        "keepon: interrupted; nothing was written\n|keepon: interrupted before .*\n", errors
     )
     assert list(tmp_path.iterdir()) == []
 

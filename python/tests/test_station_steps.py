@@ -52,10 +52,43 @@ def test_steps_are_read_back_as_written(example: str) -> None:
             assert steps.of_document(json.loads(json.dumps(steps.to_document(found)))) == found
 
 
-def test_a_document_that_has_no_steps_is_refused() -> None:
-    for document in ({}, {"schema": "keepon.steps/2"}, [], {"schema": steps.STEPS_SCHEMA}):
-        with pytest.raises(TraceError, match=r"no steps of keepon\.steps/1"):
-            steps.of_document(document)  # type: ignore[arg-type]
+LINKED = {"kind": "Linked", "device": "eth0", "rate_mbps": 1000}
+VLAN = {"kind": "AddVlan", "lower": "rt0", "device": "rt0.0"}
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (None, r"key `` = \[\]: must be a table"),
+        ({"schema": "keepon.steps/2"}, "key `schema` = keepon.steps/2: must be keepon.steps/1"),
+        ({"nic": None}, "key `nic` = null: must be a line of text"),
+        ({"title": "a\nb"}, 'key `title` = "a\\\\nb": must be a line of text'),
+        ({"steps": {}}, "key `steps` = {}: must be a list"),
+        ({"files": {"a": 1}}, 'key `files` = {"a": 1}: must be texts by name'),
+        ({"more": 1}, "key `more`: is unknown; known are schema, title, nic"),
+        ({"steps": [3]}, r"key `steps\[0\].kind` = 3: must be one of Told, Module"),
+        ({"needs": [LINKED]}, r'key `needs\[0\].kind` = "Linked": must be one of Program, Free'),
+        (
+            {"steps": [LINKED | {"rate_mbps": True}]},
+            r"key `steps\[0\].rate_mbps` = true: must be a w",
+        ),
+        (
+            {"steps": [{"kind": "Linked", "rate_mbps": 1}]},
+            r"key `steps\[0\].device` is missing; it",
+        ),
+        (
+            {"steps": [{"kind": "AddVlan", "lower": "a", "device": "b", "pairs": [1]}]},
+            "list of tex",
+        ),
+    ],
+)
+def test_what_is_no_step_is_refused_with_its_key(
+    change: dict[str, object] | None, sentence: str
+) -> None:
+    card = steps.Setup("a card", "eth0", "eth0", (), (steps.Linked("eth0", 1000),))
+    document = [] if change is None else steps.to_document(card) | change
+    with pytest.raises(TraceError, match=sentence):
+        steps.of_document(document)  # type: ignore[arg-type]
 
 
 def _kernel(root: Path, dep: str | None, builtin: str | None, config: str = "") -> Tree:

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-
 
 def _stated() -> str:
     """The version of a checkout in which nothing was built yet."""
+    import re
+    from pathlib import Path
+
     header = Path(__file__).resolve().parents[3] / "kernel" / "include" / "keepon_version.h"
     found = re.search('^#define KEEPON_VERSION "(.+)"', header.read_text(), re.MULTILINE)
     return found[1] if found else "unknown"

@@ -3,7 +3,7 @@
 
 import sys
 
-from keepon_host.cli import begin
+from keepon_host.entry import begin
 
 if __name__ == "__main__":
     sys.exit(begin())

@@ -11,13 +11,14 @@ import argparse
 import importlib
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn, cast
 
-from keepon_host import __version__, alone, interrupts
+from keepon_host import alone, interrupts
 from keepon_host.checkout import checkout
 from keepon_host.errors import (
     EXIT_ENVIRONMENT,
@@ -202,6 +203,11 @@ def _check_start(parser: Parser, chosen: Chosen) -> None:
     if chosen.steps is not None:
         _check_only(parser, chosen, "option --steps", always)
         return
+    if chosen.nic is not None and chosen.nic == chosen.link:
+        raise ConfigError(
+            f'option --link = "{one_line(chosen.link)}": must differ from the card, on which it is'
+            " made; choose another name"
+        )
     for option in () if chosen.plan else ("station", "scenario"):
         if getattr(chosen, option) is not None:
             raise ConfigError(f"option --{option}: is for --plan; add that, or leave it out")
@@ -268,7 +274,7 @@ def _bound(verb: str, about: str) -> Verb:
     from keepon_host import bind
 
     parser = Parser(verb, about)
-    parser.add_argument("nic", metavar="NIC", help="Interface of the card, such as eth0.")
+    parser.add_argument("nic", metavar="NAME", help="Interface of the card, such as eth0.")
     parser.add_argument(
         "--rollback", metavar="SECONDS", type=float, default=bind.BACK_S,
         help="For the link and your ssh connection to come back (30).",
@@ -493,19 +499,24 @@ def main(words: Sequence[str]) -> int:
         return int(end.code or 0)
 
 
-def _begin(words: Sequence[str]) -> int:
-    if words == ["--version"]:
-        print(f"keepon {__version__}")
-        return EXIT_MET
+def _help() -> int:
+    """What is here where package keepon is not."""
+    print("Usage: keepon COMMAND ...\n\nOf this machine; keepon COMMAND --help says more.\n")
+    for name, verb in VERBS.items():
+        about = str(verb(None).parser.description).replace("\n", " ")
+        print(f"  {name:10} {re.split('[.,;:]', about)[0]}")
+    print("\nCommands that design networks are of package keepon.")
+    return EXIT_MET
+
+
+def dispatch(words: Sequence[str]) -> int:
+    """Any command, also of package keepon; its exit code."""
     if verb_of(words) is not None:
         return main(words)
     try:
         return hand_on(f'command "{one_line(words[0])}"' if words else "to design networks")
     except KeeponError as error:
+        if not words or words[0] in ("--help", "-h", "help"):
+            return _help()
         alone.say(f"keepon: {error}; here are: {', '.join(VERBS)}")
         return EXIT_ENVIRONMENT
-
-
-def begin() -> int:
-    """The program `keepon`."""
-    return alone.run(_begin)

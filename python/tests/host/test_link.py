@@ -184,7 +184,7 @@ def test_a_partition_of_the_largest_table() -> None:
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
-        ("ring x", 'ring "x" is no number from 0 to 4294967295'),
+        ("ring x", 'ring "x" is no number from 8 to 4096'),
         ("ring -1", 'ring "-1" is no number'),
         ("ring 4294967296", "ring 4294967296 is not within 0 to 4294967295"),
         ("poll_fifo 256", "poll_fifo 256 is not within 0 to 255"),

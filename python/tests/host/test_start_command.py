@@ -166,7 +166,7 @@ def test_what_is_not_right_is_refused_in_one_sentence(
         (["start", "--boot", "cell", "--link", "rt0"], "option --link: has no use with"),
         (["start", "lo", "--station", "a"], "option --station: is for --plan; add that"),
         (["start", "lo", "--ptp", "slave"], 'option --ptp = "slave": must be none, follow or'),
-        (["start", "lo", "slot_bytes", "x"], 'slot_bytes "x" is no number from 0 to'),
+        (["start", "lo", "slot_bytes", "x"], 'slot_bytes "x" is no number from 64 to'),
         (["stop", "lo", "--boot", "cell"], "argument NIC: has no use with option --boot"),
     ],
 )

@@ -105,7 +105,7 @@ def conclude(outcome: Outcome, folder: Path, as_json: bool, interrupted: bool) -
     its peers.
     """
     if not outcome.runs:
-        edge.say("interrupted before the first driver was complete; nothing was written")
+        edge.say("keepon: interrupted before the first driver was complete; nothing was written")
         edge.Settings.concluded = True
         return EXIT_INTERRUPTED
     if as_json:

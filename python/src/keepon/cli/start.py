@@ -9,22 +9,16 @@ import contextlib
 import os
 import signal
 import sys
-from types import FrameType
 
 from keepon_host import interrupts
+from keepon_host.entry import leave
 
 from keepon.errors import EXIT_INTERRUPTED
 
 
-def _leave(_number: int, _frame: FrameType | None) -> None:
-    """Not by an exception: a module that is half loaded may make another one of it."""
-    os.write(2, b"keepon: interrupted; nothing was written\n")
-    os._exit(EXIT_INTERRUPTED)
-
-
 def main() -> int:
     """The command."""
-    numbers = interrupts.handled_by(_leave)
+    numbers = interrupts.handled_by(leave)
     from keepon.cli import app
 
     code = app.main()

@@ -105,8 +105,8 @@ def _number(option: Option, value: str) -> int:
     largest = 2 ** (8 * option.size) - 1
     if not _NUMBER.fullmatch(value):
         raise ConfigError(
-            f'{option.name} "{one_line(value)}" is no number from 0 to {largest}; write one in this'
-            " range"
+            f'{option.name} "{one_line(value)}" is no number from {option.least} to'
+            f" {option.most}; write one in this range"
         )
     number = int(value, 8 if re.fullmatch("0[0-7]+", value) else 0)
     if number > largest:

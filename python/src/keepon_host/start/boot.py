@@ -87,8 +87,11 @@ class MachineFile:
 
 
 def _problem(path: Path, key: str, value: object, rule: str) -> ConfigError:
-    shown = json.dumps(value, default=str)
-    return ConfigError(f"{path}: key `{key}` = {one_line(shown)}: {rule}")
+    try:
+        shown = json.dumps(value, default=str)
+    except (ValueError, RecursionError):
+        shown = f"a {type(value).__name__} too large to show"
+    return ConfigError(f"{path}: key `{one_line(key)}` = {one_line(shown)}: {rule}")
 
 
 def _checked(
@@ -117,7 +120,11 @@ def load(path: Path) -> MachineFile:
     """
     try:
         document = tomllib.loads(path.read_text("utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
+    except OSError as error:
+        raise ConfigError(
+            f"{path}: cannot be read ({error.strerror}); check the name and the permissions"
+        ) from error
+    except (ValueError, RecursionError) as error:
         raise ConfigError(f"{path}: cannot be read as TOML: {one_line(error)}") from error
     tables = {name: document.pop(name) for name in _TABLES if name in document}
     first = _checked(path, document, _FIRST)
@@ -144,6 +151,9 @@ def setup(file: MachineFile) -> Setup:
         if found.nic != file.iface:
             rule = f"must be {found.nic}, the card of the steps; make them for this card"
             raise _problem(file.path, "iface", file.iface, rule)
+        if found.device not in (file.iface, file.keepon_device):
+            rule = f"must be {found.device}, as in the steps"
+            raise _problem(file.path, "keepon_device", file.keepon_device, rule)
         return found
     options = file.keys["options"]
     try:

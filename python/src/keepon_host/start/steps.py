@@ -8,10 +8,10 @@ Needs are looked at before the first step. Devices are names.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from keepon_host.errors import ConfigError, TraceError, one_line
 from keepon_host.link.options import ip_words
@@ -292,13 +292,30 @@ def words(step: Step) -> list[str]:
     return []
 
 
-_KINDS: dict[str, Callable[..., Any]] = {
-    kind.__name__: kind
-    for kind in (
-        Program, Free, LinkType, Queues, Clock, Scheduler, Told, Module, PauseOff, EeeOff,
-        Linked, AddKeepon, SetUp, RootQueues, LeafQueues, QueueBytes, AddVlan, ChooseStamps,
-        Ptp4l, Phc2sys, WriteFile,
-    )
+_NEEDS: dict[str, type[Any]] = {kind.__name__: kind for kind in get_args(Need)}
+_STEPS: dict[str, type[Any]] = {kind.__name__: kind for kind in get_args(Step)}
+_RULES: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "str": ("must be a text", lambda value: isinstance(value, str)),
+    "int": ("must be a whole number from 0", lambda value: type(value) is int and value >= 0),
+    "tuple[str, ...]": (
+        "must be a list of texts",
+        lambda value: isinstance(value, list | tuple)
+        and all(isinstance(each, str) for each in value),
+    ),
+    "line": (
+        "must be a line of text", lambda value: isinstance(value, str) and value.isprintable()
+    ),
+    "list": ("must be a list", lambda value: isinstance(value, list)),
+    "dict[str, str]": (
+        "must be texts by name",
+        lambda value: isinstance(value, dict)
+        and all(isinstance(each, str) for each in value.values()),
+    ),
+}  # fmt: skip
+"""Of the types that fields of needs and steps have, and of keys of the document."""
+_KEYS = {
+    "schema": "str", "title": "line", "nic": "line", "device": "line", "needs": "list",
+    "steps": "list", "files": "dict[str, str]",
 }  # fmt: skip
 
 
@@ -306,16 +323,43 @@ def _entries(parts: Sequence[Any]) -> list[dict[str, Any]]:
     return [{"kind": type(part).__name__, **asdict(part)} for part in parts]
 
 
-def _parts(entries: list[dict[str, Any]]) -> tuple[Any, ...]:
-    found = []
-    for entry in entries:
+def _check(at: str, found: Any, types: Mapping[str, str]) -> None:
+    """Raises TraceError: a key is unknown, missing or of another type."""
+    if not isinstance(found, dict):
+        raise TraceError(f"key `{at}` = {one_line(found)}: must be a table")
+    prefix = f"{at}." if at else ""
+    for key in found:
+        if key not in types:
+            raise TraceError(
+                f"key `{prefix}{one_line(key)}`: is unknown; known are {', '.join(types)}"
+            )
+    for key, kind in types.items():
+        rule, fits = _RULES[kind]
+        if key not in found:
+            raise TraceError(f"key `{prefix}{key}` is missing; it {rule}")
+        if not fits(found[key]):
+            raise TraceError(f"key `{prefix}{key}` = {one_line(json.dumps(found[key]))}: {rule}")
+
+
+def _parts(key: str, entries: list[Any], kinds: Mapping[str, type[Any]]) -> tuple[Any, ...]:
+    made = []
+    for number, entry in enumerate(entries):
+        at = f"{key}[{number}]"
+        kind = entry.get("kind") if isinstance(entry, dict) else entry
+        if not isinstance(kind, str) or kind not in kinds:
+            raise TraceError(
+                f"key `{at}.kind` = {one_line(json.dumps(kind))}: must be one of {', '.join(kinds)}"
+            )
+        _check(
+            at, entry, {"kind": "str"} | {each.name: str(each.type) for each in fields(kinds[kind])}
+        )
         values = {
-            key: tuple(value) if isinstance(value, list) else value
-            for key, value in entry.items()
-            if key != "kind"
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in entry.items()
+            if name != "kind"
         }
-        found.append(_KINDS[entry["kind"]](**values))
-    return tuple(found)
+        made.append(kinds[kind](**values))
+    return tuple(made)
 
 
 def to_document(setup: Setup) -> dict[str, Any]:
@@ -335,17 +379,19 @@ def of_document(document: dict[str, Any]) -> Setup:
     """The setup of a document.
 
     Raises:
-        TraceError: it is no `keepon.steps/1`.
+        TraceError: it is no `keepon.steps/1`: key, value and rule.
     """
-    try:
-        if document["schema"] != STEPS_SCHEMA:
-            raise KeyError("schema")
-        return Setup(
-            document["title"], document["nic"], document["device"], _parts(document["needs"]),
-            _parts(document["steps"]), dict(document["files"]),
-        )  # fmt: skip
-    except (KeyError, TypeError, AttributeError) as error:
-        raise TraceError(f"no steps of {STEPS_SCHEMA} ({type(error).__name__}: {error})") from error
+    _check("", document, _KEYS)
+    if document["schema"] != STEPS_SCHEMA:
+        raise TraceError(f"key `schema` = {one_line(document['schema'])}: must be {STEPS_SCHEMA}")
+    return Setup(
+        document["title"], document["nic"], document["device"],
+        _parts("needs", document["needs"], _NEEDS), _parts("steps", document["steps"], _STEPS),
+        document["files"],
+    )  # fmt: skip
+
+
+_REMEDY = "write one with keepon start --dry-run --json"
 
 
 def read(path: Path) -> Setup:
@@ -361,8 +407,7 @@ def read(path: Path) -> Setup:
         raise ConfigError(
             f"{path}: cannot be read ({error.strerror}); check the name and the permissions"
         ) from error
-    except ValueError as error:
-        raise ConfigError(
-            f"{path}: is no file of steps ({one_line(error)}); write one with keepon start"
-            " --dry-run --json"
-        ) from error
+    except TraceError as error:
+        raise TraceError(f"{path}: {error}; {_REMEDY}") from error
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"{path}: is no file of steps ({one_line(error)}); {_REMEDY}") from error
