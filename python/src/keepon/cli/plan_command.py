@@ -165,14 +165,8 @@ def _say_first_screen(scenario: Scenario, plan: Plan, everything: bool) -> None:
         )
     for line in screen.needs(scenario, plan):
         terminal.say(line)
-    used = screen.uses(scenario, plan)
-    most = used if everything else used[: screen.LINKS_MAX]
-    others = f" and {len(used) - len(most)} others (--all)" if len(most) < len(used) else ""
-    if used:
-        terminal.say(
-            f"use of links by streams + best effort in %: {' '.join(map(str, most))}{others}",
-            red={str(use) for use in most if use.over},
-        )
+    if used := screen.uses(scenario, plan):
+        terminal.show(screen.links(used, everything))
     terminal.say(screen.mtus(scenario, plan))
     if "kept" in plan:
         terminal.say(f"kept as they were: {len(plan['kept'])} streams")

@@ -21,8 +21,11 @@ from keepon.model.wire import OVERHEAD_BYTES
 
 STREAMS_MAX = 20
 """Rows of the table; the others have more margin."""
-LINKS_MAX = 24
+LINKS_MAX = 6
+"""Directions of links shown, the fullest first."""
 WARNING = "warning: "
+LEFT = "MTU "
+"""How a reason begins that says which MTU streams leave to best effort."""
 CLOCKS = {"ptp": "PTP", "gptp": "gPTP"}
 _QUOTED = re.compile(r'"([^"]+)"')
 _LIST = re.compile(r'"[^"]+"(?:, "[^"]+")*')
@@ -78,12 +81,6 @@ class Use:
     def over(self) -> bool:
         return self.best_effort_bps > self.room_bps
 
-    def __str__(self) -> str:
-        own, others = (
-            f"{100 * bps / self.rate_bps:.3g}" for bps in (self.streams_bps, self.best_effort_bps)
-        )
-        return f"{self.here}>{self.there}:{own}+{others}{'+' * self.takes_rest}"
-
 
 def uses(scenario: Scenario, plan: Plan) -> list[Use]:
     """Every direction of a link on which something is sent, the fullest first."""
@@ -134,7 +131,7 @@ def warnings(scenario: Scenario, plan: Plan) -> list[str]:
     alike: dict[tuple[str, str], tuple[list[str], dict[str, None]]] = {}
     for name, station in plan["stations"].items():
         for row in station.get("rationale", []):
-            if row["quantity"].startswith(WARNING):
+            if row["quantity"].startswith(WARNING) or _is_short(row["quantity"]):
                 said = row["quantity"].removeprefix(WARNING)
                 ports, named = alike.setdefault((_LIST.sub('""', said), row["why"]), ([], {}))
                 ports.append(name)
@@ -155,6 +152,31 @@ def warnings(scenario: Scenario, plan: Plan) -> list[str]:
             f" {left_bps / 1e6:.4g}; lower rate_bps of its loads, or raise that of the link"
         )
     return found
+
+
+def _is_short(quantity: str) -> bool:
+    """Whether it says that the card's ordinary frames do not fit."""
+    return quantity.startswith(LEFT) and int(quantity.split()[1]) < ETHERNET_MTU
+
+
+def links(used: list[Use], all_of_them: bool) -> Table:
+    """What streams and best effort take of each direction of a link, in red where it is more than
+    there is.
+    """
+    shown = used if all_of_them else used[:LINKS_MAX]
+    table = Table("link")
+    for column in ("streams %", "best effort %"):
+        table.add_column(column, justify="right")
+    for use in shown:
+        own, others = (
+            f"{100 * bps / use.rate_bps:.1f}" for bps in (use.streams_bps, use.best_effort_bps)
+        )
+        rest = " and what is left" * use.takes_rest
+        style = "red" if use.over else None
+        table.add_row(f"{escape(use.here)} to {escape(use.there)}", own, others + rest, style=style)
+    if len(shown) < len(used):
+        table.caption = f"and {len(used) - len(shown)} directions less used: --all"
+    return table
 
 
 def needs(scenario: Scenario, plan: Plan) -> list[str]:

@@ -9,10 +9,8 @@ each of which repeats what tells the rows apart; then each row into lines of its
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import sys
-from collections.abc import Collection
 from dataclasses import dataclass
 
 from rich.cells import cell_len
@@ -56,13 +54,10 @@ def width() -> int | None:
     return int(said) if said.isdecimal() and len(said) < DIGITS_MAX and int(said) > 0 else None
 
 
-def say(text: str, style: str = "", red: Collection[str] = ()) -> None:
-    """Print a sentence to stdout, broken at spaces where it is too wide, some words of it in
-    red.
-    """
+def say(text: str, style: str = "") -> None:
+    """Print a sentence to stdout, broken at spaces where it is too wide."""
     for line in _lines(text, width()):
-        words = re.split("( )", line) if red else [line]
-        _put([(word, "red" if word in red else style) for word in words])
+        _put([(line, style)])
 
 
 def show(table: Table) -> None:
