@@ -51,7 +51,8 @@ def problems(scenario: Scenario, plan: Draft, look: Look = _never) -> list[str]:
     if not given.streams:
         return gatelists.check(given, look)
     found = queues.check_wires(given, look) + gatelists.check(given, look)
-    return found or _check_times(given, unplanned, look)
+    found = found or _check_times(given, unplanned, look)
+    return found or queues.check_talkers_without_bounds(given)
 
 
 def _check_times(given: Given, unplanned: Unplanned, look: Look) -> list[str]:

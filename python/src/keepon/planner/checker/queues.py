@@ -116,6 +116,25 @@ def _by_divisors(windows: list[Window]) -> Iterator[tuple[str, str]]:
             yield one.stream, windows[other].stream
 
 
+def check_talkers_without_bounds(given: Given) -> list[str]:
+    """Frames of a talker that keeps no time may take any window of their queue, so no stream there
+    has a bound.
+    """
+    by_queue: dict[tuple[Place, int], set[str]] = {}
+    for window in given.windows:
+        queue = given.queue(window.stream, window.place)
+        by_queue.setdefault((window.place, queue), set()).add(window.stream)
+    found = []
+    for (place, queue), names in by_queue.items():
+        free = sorted(name for name in names if given.entry(name)["bounds"]["delay_ns"] is None)
+        if free and len(free) < len(names):
+            found.append(
+                f"{min(names - set(free))} has a bound beside {free[0]} without one in queue"
+                f" {queue} of {place[0]} towards {place[1]}"
+            )
+    return found
+
+
 def check_isolation(given: Given, early: Replay, late: Replay) -> list[str]:
     """Frames of one gated queue: alone in it from arrival to departure ("frame"), or arriving in
     the order of their windows.

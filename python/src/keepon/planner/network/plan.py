@@ -100,6 +100,7 @@ def _tried(
         return error, None
     with suppress(ConfigError, InfeasibleError):  # kept streams or a window leave no such room
         if (wide := ground.with_room(limits)) is not None:
+            bounds.refuse(wide, limits)  # it also takes trees away
             most = _without(limits.share(WIDE_SHARE), kept_back_s)
             outcome, document = _decided(wide, most, limits, keep, once=True)
             if document is not None:
