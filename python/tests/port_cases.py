@@ -21,6 +21,8 @@ from keepon.targets.sim.runner import simulate_build
 def value(entry: Any) -> str:
     if isinstance(entry, list):
         return "[" + ", ".join(map(value, entry)) + "]"
+    if isinstance(entry, bool):
+        return str(entry).lower()
     return f'"{entry}"' if isinstance(entry, str) else str(entry)
 
 

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from keepon.model.wire import PS_PER_NS, byte_time_ps, ceil_ns
 
 ALL_GATES = 0xFF
-GATE_ENTRIES_MAX = 4096
 GUARD_BYTES = 60
 """Of the gap 12 are needed; Linux's taprio takes no entry shorter than the 60 bytes of the least
 frame. A bridge needs more for a frame, with its FCS and preamble, so none begins in a rest of that.
@@ -237,27 +236,29 @@ def _without_slivers(openings: list[_Opening], cycle: int, guard: int) -> list[_
     return kept
 
 
-def build(windows: list[Window], guard: int) -> GateList | None:
+def build(windows: list[Window], guard: int, short: int = 0, base_ns: int = 0) -> GateList | None:
     """Gate list that opens exactly the windows to their queues and the rest of the cycle to
     unplanned queues; a rest shorter than `guard` belongs to the window before it if it can.
 
     Windows start and end on whole nanoseconds and do not overlap. Adjacent windows of one queue
-    become one opening. Returns None if the list would exceed GATE_ENTRIES_MAX entries.
+    become one opening. Returns None if they repeat too late.
 
     Args:
-        guard: what `guard_ns` gives.
+        windows: of one port.
+        guard: how long before a window no gate is open, at least what `guard_ns` gives.
+        short: rests shorter than this are not opened; 0: than `guard`.
+        base_ns: where the cycle begins.
     """
     if repeats_too_late(windows):
         return None
+    windows = [window.moved(-base_ns * PS_PER_NS) for window in windows]
     cycle, rest = cycle_ns_of(windows), ALL_GATES
     for window in windows:
         rest &= ~(1 << window.queue)
     spans: list[tuple[int, int, int]] = []
-    for opening in _without_slivers(_openings(windows, cycle * PS_PER_NS), cycle, guard):
+    for opening in _without_slivers(_openings(windows, cycle * PS_PER_NS), cycle, short or guard):
         spans.append((opening.start, min(opening.end, cycle), opening.mask))
         if opening.end > cycle:
             spans.append((0, opening.end - cycle, opening.mask))
     entries = fill(sorted(spans), rest, cycle, guard)
-    if len(entries) > GATE_ENTRIES_MAX:
-        return None
-    return GateList(base_ns=0, entries=tuple(entries))
+    return GateList(base_ns, tuple(entries))

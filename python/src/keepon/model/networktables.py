@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from keepon.model import switches
 from keepon.model.fields import GateMask, Name, NameList, Number, Whole, WholeList
 from keepon.model.tables import POSITIVE, SECOND_NS, Table
 
@@ -151,12 +152,33 @@ class Bridge(Table):
 
     name: Annotated[str, Name()]
     """Name, unlike that of every other node."""
+    profile: Literal["any", "sja1105", "lan9668", "ksz9477", "unmanaged"] = "any"
+    """A switch whose limits are the defaults of `gates`, `queues` and the keys that begin with
+    `gate_` (docs/planning.md has them and their sources)."""
     processing_ns: Annotated[int, Whole(0, SECOND_NS, remedy=POSITIVE)] = 2_000
     """Time in ns from a frame received whole to the frame in its queue, always the same. 2 us are
     inferred from Table 1 of the KeepON paper."""
     gates: Literal["auto", "none"] | dict[str, GateList] = "auto"
     """"auto": the plan has gate lists for the ports. "none": all gates are always open. A
     table: gate lists by hand, by neighbour. Bridges of target vm have no gates."""
+    gate_entries: Annotated[int, Whole(1, 4_096)] = 4_096
+    """Entries that the gate list of a port has at most."""
+    gate_entries_all: Annotated[int, Whole(1, 65_536)] = 65_536
+    """Entries that the gate lists of all ports have together at most."""
+    gate_shortest_ns: Annotated[int, Whole(1, SECOND_NS)] = 1
+    """Shortest entry of a gate list, in ns."""
+    gate_step_ns: Annotated[int, Whole(1, 1_000_000)] = 1
+    """Granularity of gates in ns: base time and entries of a list are multiples of it."""
+    gate_cycle_max_ns: Annotated[int, Whole(1_000, 100 * SECOND_NS)] = 100 * SECOND_NS
+    """Longest cycle of a gate list, in ns."""
+    gate_guard: Literal["length-aware", "fixed", "none"] = "length-aware"
+    """Which frames begin before their gate closes. "length-aware": those that end before it does
+    (IEEE Std 802.1Q-2022 clause 8.6.8.4). "fixed": all for which the time of the longest frame is
+    left, so that windows are longer than that. "none": all, also those that end later, so that
+    gates of best effort close sooner by the longest frame. That is a frame of 1522 bytes, or the
+    longest of a load. Lists by hand need "length-aware"."""
+    gate_alone: bool = False
+    """Whether no two ports may change their gates at the same instant."""
     clock_ppm: Annotated[float, Number(-1000.0, 1000.0)] = 0.0
     """How much faster than nominal the crystal is, in parts per million."""
     wander_ppb_per_s: Annotated[float, Number(0.0, 100_000.0)] = 0.0
@@ -179,6 +201,14 @@ class Bridge(Table):
     queue_frames: Annotated[int, Whole(1, 1_000_000)] = 1024
     """Frames that a queue of a port holds; what comes then is lost. Plans keep to it. Target vm
     does not use it."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_profile(cls, given: Any) -> Any:
+        """What the scenario does not state is as the profile has it."""
+        if not isinstance(given, dict):
+            return given
+        return {**switches.PROFILES.get(str(given.get("profile")), {}), **given}
 
     def class_of(self, priority: int) -> int:
         """Traffic class of frames of a priority (PCP) at every port: the queue they wait in."""

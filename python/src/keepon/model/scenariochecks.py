@@ -429,6 +429,13 @@ def _bridge(source: str, scenario: Scenario, index: int, neighbours: list[str]) 
     for peer in bridge.gates if isinstance(bridge.gates, dict) else ():
         key = f'bridge[{index}].gates (bridge "{bridge.name}")'
         _node(source, key, peer, neighbours, "neighbour")
+    if isinstance(bridge.gates, dict) and bridge.gate_guard != "length-aware":
+        raise problem(
+            source,
+            f'bridge[{index}].gate_guard (bridge "{bridge.name}")',
+            bridge.gate_guard,
+            'must be "length-aware" for gate lists by hand; leave gates to the planner',
+        )
 
 
 def _load(source: str, scenario: Scenario, index: int, neighbours: dict[str, list[str]]) -> None:

@@ -49,8 +49,8 @@ def problems(scenario: Scenario, plan: Draft, look: Look = _never) -> list[str]:
     if found:
         return found
     if not given.streams:
-        return gatelists.check(given, look)
-    found = queues.check_wires(given, look) + gatelists.check(given, look)
+        return gatelists.check(given, unplanned, look)
+    found = queues.check_wires(given, look) + gatelists.check(given, unplanned, look)
     found = found or _check_times(given, unplanned, look)
     return found or queues.check_talkers_without_bounds(given)
 

@@ -26,6 +26,7 @@ LINKS_MAX = 6
 WARNING = "warning: "
 LEFT = "MTU "
 """How a reason begins that says which MTU streams leave to best effort."""
+AWARE = "length-aware"
 CLOCKS = {"ptp": "PTP", "gptp": "gPTP"}
 _QUOTED = re.compile(r'"([^"]+)"')
 _LIST = re.compile(r'"[^"]+"(?:, "[^"]+")*')
@@ -191,8 +192,10 @@ def needs(scenario: Scenario, plan: Plan) -> list[str]:
         shortest_ns = min(entry["ns"] for one in entries for entry in one)
         switches = (
             f"{len(gated)} switch{'es' if len(gated) > 1 else ''} with 802.1Qbv: at most"
-            f" {max(map(len, entries))} entries, shortest {shortest_ns} ns, length-aware gates"
+            f" {max(map(len, entries))} entries, shortest {shortest_ns} ns"
         )
+        if any(bridges[bridge.name] and bridge.gate_guard == AWARE for bridge in scenario.bridge):
+            switches += f", {AWARE} gates"
     else:
         switches = "no 802.1Qbv"
     mode = scenario.sync.mode

@@ -6,22 +6,26 @@ other queue then.
 from __future__ import annotations
 
 import bisect
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any
 
 from keepon.model.plan import PlannedPort
+from keepon.model.scenario import Bridge
 from keepon.planner.checker.given import Given, Place, Window
 from keepon.planner.checker.replay import Gate
+from keepon.planner.checker.spans import span_ps
+from keepon.planner.checker.unplanned import Unplanned
 
-ENTRIES_MAX = 4096
+_BEST_EFFORT_BYTES = 1522
 # Preamble, shortest frame and FCS: no frame begins at a gate that closes sooner.
 FRAME_BYTES_MIN = 72
 
 
-def check(given: Given, look: Callable[[], None]) -> list[str]:
+def check(given: Given, unplanned: Unplanned, look: Callable[[], None]) -> list[str]:
     """Check all ports of all bridges; `look` may raise to end the check."""
-    found = []
+    found = [text for bridge in given.bridges.values() for text in limits(given, bridge)]
     by_place = given.by_place
     for name, bridge in given.bridges.items():
         listed = set(bridge.gates) if isinstance(bridge.gates, dict) else set()
@@ -45,7 +49,7 @@ def check(given: Given, look: Callable[[], None]) -> list[str]:
                 if "entries" in port:
                     found.append(f"{where} exist though none were asked for")
             else:
-                made = _check_made(given, (name, peer), port, windows)
+                made = _check_made(given, unplanned, (name, peer), port, windows)
                 found += [f"{where}: {text}" for text in made]
     unserved = set(by_place) - {
         (name, peer) for name, entry in given.plan["bridges"].items() for peer in entry["ports"]
@@ -56,20 +60,60 @@ def check(given: Given, look: Callable[[], None]) -> list[str]:
     ]
 
 
-def _check_made(given: Given, place: Place, port: PlannedPort, windows: list[Window]) -> list[str]:
-    cycle_ps = math.lcm(*(window.period_ps for window in windows))
-    if "entries" not in port or 1000 * port["cycle_ns"] != cycle_ps or port["base_ns"] != 0:
+def limits(given: Given, bridge: Bridge) -> list[str]:
+    """What of a bridge's gate lists its gate control cannot do."""
+    lists = {peer: port for peer, port in given.ports(bridge.name).items() if "entries" in port}
+    found = []
+    instants: dict[int, str] = {}
+    common_ns = math.gcd(*(port["cycle_ns"] for port in lists.values()))
+    for peer, port in lists.items():
+        lengths_ns = [entry["ns"] for entry in port["entries"]]
+        where = f"gates of {bridge.name} towards {peer}"
+        if len(lengths_ns) > bridge.gate_entries:
+            found.append(f"{where} have more than {bridge.gate_entries} entries")
+        if min(lengths_ns) < bridge.gate_shortest_ns:
+            found.append(f"{where} have an entry shorter than {bridge.gate_shortest_ns} ns")
+        if any(ns % bridge.gate_step_ns for ns in (port["base_ns"], *lengths_ns)):
+            found.append(f"{where} are not in steps of {bridge.gate_step_ns} ns")
+        if port["cycle_ns"] > bridge.gate_cycle_max_ns:
+            found.append(f"{where} have a cycle above {bridge.gate_cycle_max_ns} ns")
+        if bridge.gate_alone:
+            at_ns = itertools.accumulate(lengths_ns[:-1], initial=port["base_ns"])
+            changes = {at % common_ns for at in at_ns}
+            found += [
+                f"{where} change when those towards {instants[at]} do"
+                for at in sorted(changes & instants.keys())[:1]
+            ]
+            instants |= dict.fromkeys(changes, peer)
+    cycles_ns = sorted(port["cycle_ns"] for port in lists.values())
+    if bridge.gate_alone and any(more % less for less, more in itertools.pairwise(cycles_ns)):
+        found.append(f"{bridge.name} has gate cycles that are no multiples of each other")
+    total = sum(len(port["entries"]) for port in lists.values())
+    if total > bridge.gate_entries_all:
+        found.append(f"{bridge.name} has more than {bridge.gate_entries_all} gate entries")
+    return found
+
+
+def _check_made(
+    given: Given, unplanned: Unplanned, place: Place, port: PlannedPort, windows: list[Window]
+) -> list[str]:
+    """A window may be open more often than it has frames: in each cycle of the list, or as often as
+    periods and cycle have it in common.
+    """
+    bridge = given.bridges[place[0]]
+    all_ps = math.lcm(*(window.period_ps for window in windows))
+    cycle_ps = 1000 * port.get("cycle_ns", 0)
+    if "entries" not in port or not cycle_ps or all_ps % cycle_ps:
         return ["they do not repeat with the streams' periods"]
-    if len(port["entries"]) > ENTRIES_MAX:
-        return [f"they have more than {ENTRIES_MAX} entries"]
     gate = Gate(port)
     if gate.cycle_ps != cycle_ps:
         return ["their entries do not add up to the cycle"]
     margin_ps = given.gate_error_ps(place[0])
     wanted: list[tuple[int, int, int]] = []
     for window in windows:
-        for lap in range(cycle_ps // window.period_ps):
-            start_ps = (window.open_ps + margin_ps + lap * window.period_ps) % cycle_ps
+        period_ps = math.gcd(window.period_ps, cycle_ps)
+        for lap in range(cycle_ps // period_ps):
+            start_ps = (window.open_ps + margin_ps + lap * period_ps - gate.base_ps) % cycle_ps
             wanted.append(
                 (
                     start_ps,
@@ -77,11 +121,19 @@ def _check_made(given: Given, place: Place, port: PlannedPort, windows: list[Win
                     given.queue(window.stream, place),
                 )
             )
-    gap_ps = -(-12 * given.links[place][0] // 1000) * 1000
+    byte_ps = given.links[place][0]
+    gap_ps = -(-12 * byte_ps // 1000) * 1000
+    longest_ps = max(span_ps(given, place, _BEST_EFFORT_BYTES + 20, 1), unplanned.longest_ps(place))
+    if bridge.gate_guard == "none":
+        gap_ps = max(gap_ps, longest_ps)
+    elif bridge.gate_guard == "fixed" and any(
+        window.last_ps - window.open_ps + longest_ps > window.length_ps for window in windows
+    ):
+        return ["a window closes too soon for the guard of the bridge"]
     wanted.sort()
     found = _compare(gate, wanted, set(port["queues"].values()), gap_ps)
     return found or _check_closed(
-        gate, wanted, set(port["queues"].values()), FRAME_BYTES_MIN * given.links[place][0]
+        gate, wanted, set(port["queues"].values()), FRAME_BYTES_MIN * byte_ps
     )
 
 

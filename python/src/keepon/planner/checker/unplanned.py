@@ -71,6 +71,10 @@ class Unplanned:
                     queue = self._given.bridges[place[0]].class_of(load.priority)
                     self._in_flight[place].append((queue, span_ps(self._given, place, longest, 1)))
 
+    def longest_ps(self, place: Place) -> int:
+        """The longest best-effort frame at a bridge's port, gap included."""
+        return max((length_ps for _, length_ps in self._in_flight[place]), default=0)
+
     def _ptp(self, place: Place) -> int:
         """The queue of PTP messages at a port."""
         return self._given.bridges[place[0]].class_of(self._sync.priority)

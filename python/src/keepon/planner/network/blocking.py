@@ -110,6 +110,11 @@ class Blocking:
         foreign = self._foreign.get((here, there))
         return 0 if foreign is None or queue != self._ptp(here) else foreign.messages
 
+    def longest_load_ps(self, here: str, there: str) -> int:
+        """The longest best-effort frame that leaves by a port."""
+        foreign = self._foreign.get((here, there))
+        return 0 if foreign is None else foreign.load_ps
+
     def behind_gates(self, here: str, there: str, queue: int, listed: GateList) -> int:
         """Bound in ps for frames of this queue at a port with an explicit gate list.
 

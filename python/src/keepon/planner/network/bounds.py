@@ -233,7 +233,7 @@ def _widest(ground: Ground, flow: Flow, tree: Tree) -> Claim | None:
     for leg in tree.legs:
         before = tree.legs[leg.parent] if leg.parent >= 0 else None
         is_behind = before is not None and (before.here, before.there) in behind
-        if is_behind or ground.explicit(leg.here, leg.there) is not None:
+        if is_behind or ground.varies(leg.here, leg.there):
             behind.add((leg.here, leg.there))
     claims = [claim for claim in laid.claims if claim.resource[1:3] not in behind]
     widest = max(claims, key=lambda claim: claim.over_ps)
@@ -250,7 +250,7 @@ def _deadline(ground: Ground, limits: Limits) -> Proof | None:
             continue
         limits.look(PROVING)
         if not flow.station.bounded or any(
-            ground.explicit(leg.here, leg.there) for tree in flow.trees for leg in tree.legs
+            ground.varies(leg.here, leg.there) for tree in flow.trees for leg in tree.legs
         ):
             continue
         alone = [ground.alone(flow, tree) for tree in flow.trees]

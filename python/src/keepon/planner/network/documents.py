@@ -26,6 +26,7 @@ from keepon.model.plan import (
 from keepon.model.scenario import HostTable, TrafficClass
 from keepon.model.wire import PREAMBLE_BYTES, PS_PER_NS, byte_time_ps, ceil_ns, preamble_time_ps
 from keepon.planner import stations
+from keepon.planner.network import gatelimits
 from keepon.planner.network.flows import Placement, spread_ps
 from keepon.planner.network.grid import partition_slots
 from keepon.planner.network.ground import Ground
@@ -85,10 +86,25 @@ Placed = dict[str, list[Placement]]
 """Placements of every stream, by id; several where each of its frames has its own release."""
 
 
+Windows = dict[tuple[str, str], list[gates.Window]]
+
+
 class UnprovenError(InfeasibleError):
     """These releases need a gate list too long for a bridge or too long to check, or overflow a
     queue; other releases may work.
     """
+
+
+class TooLongError(UnprovenError):
+    """Gate lists exceed what a bridge can do; `cycles_ps`: shorter cycles that they may have if all
+    of their windows repeat with them.
+    """
+
+    def __init__(
+        self, text: str, streams: list[str], remedy: str, cycles_ps: dict[tuple[str, str], int]
+    ) -> None:
+        super().__init__(text, "gate-list", streams, remedy)
+        self.cycles_ps = cycles_ps
 
 
 def station_document(
@@ -332,6 +348,51 @@ def _add_gates(port: PlannedPort, gate_list: gates.GateList) -> None:
     port["entries"] = [{"gates": f"0x{mask:02x}", "ns": ns} for mask, ns in gate_list.entries]
 
 
+def windows_of(placed: Iterable[list[Placement]]) -> Windows:
+    """Windows of all frames, by port."""
+    found: Windows = {}
+    for placements in placed:
+        for placement in placements:
+            for hop in placement.hops:
+                found.setdefault((hop.bridge, hop.peer), []).append(hop.window)
+    return found
+
+
+def lists(
+    ground: Ground, windows: Windows, limits: Limits
+) -> dict[str, dict[str, gates.GateList | None]]:
+    """Gate lists that the planner makes, by bridge and neighbour, within what bridges can do.
+
+    Raises:
+        TooLongError: some are not.
+        TimeUpError: the limits were reached.
+    """
+    made: dict[str, dict[str, gates.GateList | None]] = {}
+    for (bridge, peer), entries in sorted(windows.items()):
+        limits.look("gate lists were made")
+        if ground.is_gated(bridge, peer):
+            guard, short = gatelimits.guards_ns(ground, bridge, peer)
+            base_ns = ground.grid(bridge, peer).phase_ps // PS_PER_NS
+            built = gates.build(entries, guard, short, base_ns)
+            made.setdefault(bridge, {})[peer] = built
+    for bridge, own in made.items():
+        ports, why, remedy = gatelimits.exceeded(ground.bridges[bridge], own)
+        if ports:
+            cycles_ps = {
+                (bridge, peer): short_ps
+                for peer in ports
+                if (short_ps := gatelimits.repeated_ps(windows[bridge, peer]))
+                < gates.cycle_ns_of(windows[bridge, peer]) * PS_PER_NS
+            }
+            streams = {window.stream for peer in ports for window in windows[bridge, peer]}
+            raise TooLongError(
+                f'bridge "{bridge}" towards "{ports[0]}": with the releases found its gate list'
+                f" {why}",
+                sorted(streams), remedy, cycles_ps,
+            )  # fmt: skip
+    return made
+
+
 def port_documents(ground: Ground, placed: Placed, limits: Limits) -> dict[str, PlannedBridge]:
     """All bridges with the gate lists and queues of their ports.
 
@@ -340,16 +401,11 @@ def port_documents(ground: Ground, placed: Placed, limits: Limits) -> dict[str, 
             or a queue would overflow.
         TimeUpError: the limits were reached.
     """
-    windows: dict[tuple[str, str], list[gates.Window]] = {
-        port: [] for port in ground.listed_ports()
-    }
-    for placements in placed.values():
-        for placement in placements:
-            for hop in placement.hops:
-                windows.setdefault((hop.bridge, hop.peer), []).append(hop.window)
+    windows: Windows = {port: [] for port in ground.listed_ports()}
+    windows |= windows_of(placed.values())
     documents: dict[str, PlannedBridge] = {name: {"ports": {}} for name in ground.bridges}
+    made = lists(ground, windows, limits)
     for (bridge, peer), entries in sorted(windows.items()):
-        limits.look("gate lists were made")
         explicit = ground.explicit(bridge, peer)
         port: PlannedPort = {"queues": {window.stream: window.queue for window in entries}}
         if explicit is not None:
@@ -363,16 +419,8 @@ def port_documents(ground: Ground, placed: Placed, limits: Limits) -> dict[str, 
                 )  # fmt: skip
             _add_gates(port, explicit)
         elif ground.is_gated(bridge, peer):
-            built = gates.build(
-                entries, gates.guard_ns(ground.topology.wires[bridge, peer].rate_bps)
-            )
-            if built is None:
-                raise UnprovenError(
-                    f'bridge "{bridge}" towards "{peer}": with the releases found its gate list '
-                    f"would have more than {gates.GATE_ENTRIES_MAX} entries",
-                    "gate-list", sorted({window.stream for window in entries}),
-                    "choose periods with a shorter least common multiple",
-                )  # fmt: skip
+            built = made[bridge][peer]
+            assert built is not None
             if len(built.entries) == 1:
                 raise InfeasibleError(
                     f'bridge "{bridge}" towards "{peer}": one queue has all of the cycle, so that '

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from keepon.model.gates import Window
 from keepon.model.scenario import Stream
 from keepon.model.wire import PS_PER_NS
+from keepon.planner.network.gatelimits import ANY, Grid
 from keepon.planner.network.occupancy import Claim
 from keepon.planner.network.trees import Tree
 from keepon.planner.stations import StationPlan
@@ -52,6 +53,7 @@ class Step:
         exact: whether the transmission is exactly as long as the claim and begins exactly when an
             explicit gate opens: the gate's clock has no error and no unplanned frame can block.
         guard_ps: time after a window that is longer than its frame, in which the gate closes.
+        grid: where gates of the port may change.
     """
 
     wire: tuple[str, str, str]
@@ -68,6 +70,7 @@ class Step:
     limit_ps: int
     guard_ps: int
     exact: bool
+    grid: Grid = ANY
 
 
 @dataclass(frozen=True)

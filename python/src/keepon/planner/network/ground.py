@@ -11,6 +11,7 @@ whatever its release error.
 from __future__ import annotations
 
 import itertools
+import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
@@ -36,7 +37,7 @@ from keepon.model.wire import (
     wire_time_ps,
 )
 from keepon.planner import stations
-from keepon.planner.network import behind, talkerwindows, ways
+from keepon.planner.network import behind, gatelimits, talkerwindows, ways
 from keepon.planner.network.blocking import Blocking
 from keepon.planner.network.flows import Flow, Hop, Placement, Step
 from keepon.planner.network.grid import on_grid, partition_slots, slot_of
@@ -114,6 +115,8 @@ class Ground:
             if windows is not None:
                 self._windows[flow.number] = windows
         self._check_blocking()
+        self._grids = gatelimits.grids(self)
+        self._cycles_ps: dict[tuple[str, str], int] = {}
 
     def _chosen(
         self, limits: Limits, fixed: Mapping[str, KeeponOptions],
@@ -201,6 +204,25 @@ class Ground:
         if listed is not None:
             return listed.together(queue, other)
         return not self.is_gated(here, there)
+
+    def grid(self, here: str, there: str) -> gatelimits.Grid:
+        """Where the gates of a port may change."""
+        return self._grids.get((here, there), gatelimits.ANY)
+
+    def repeat(self, cycles_ps: Mapping[tuple[str, str], int]) -> bool:
+        """From now on repeat all windows of these ports with a cycle; whether that is new."""
+        before = dict(self._cycles_ps)
+        self._cycles_ps |= cycles_ps
+        self._alone.clear()
+        return self._cycles_ps != before
+
+    def varies(self, here: str, there: str) -> bool:
+        """Whether how long frames wait at a port depends on the release."""
+        return (here, there) in self._explicit or (here, there) in self._grids
+
+    def longest_load_ps(self, here: str, there: str) -> int:
+        """The longest best-effort frame that leaves by a port of a bridge."""
+        return self._blocking.longest_load_ps(here, there)
 
     def margin_ps(self, bridge: str) -> int:
         """Greatest error of the clock that opens a bridge's gates, either way: the stated error and
@@ -329,9 +351,10 @@ class Ground:
         """The placement of a flow with no other flow; None if it does not simply move with the
         release.
 
-        It does not behind explicit gate lists, or where slots start between two whole ns.
+        It does not behind explicit gate lists and coarse gates, or where slots start between two
+        whole ns.
         """
-        fixed = any((leg.here, leg.there) in self._explicit for leg in tree.legs)
+        fixed = any(self.varies(leg.here, leg.there) for leg in tree.legs)
         if fixed or (flow.station.is_slotted and flow.station.slot_ps % PS_PER_NS):
             return None
         laid = self.alone(flow, tree)
@@ -404,6 +427,8 @@ class Ground:
         frame_bytes, priority = flow.station.planned_frame_bytes(flow.stream), flow.stream.priority
         queue = self.queue(leg.here, priority) if leg.parent >= 0 else 0
         gated, after_ps, blocked_ps = self.is_gated(leg.here, leg.there), (0, 0), 0
+        grid = self.grid(leg.here, leg.there)
+        length_ps = grid.up_ps(max(length_ps, grid.least_ps))
         if leg.parent >= 0 and not gated:
             blocked_ps = self.blocked_ps(leg.here, leg.there, queue)
         if leg.parent >= 0:
@@ -434,6 +459,7 @@ class Ground:
                 and not blocked_ps
                 and not self.margin_ps(leg.here)
             ),
+            grid=grid,
         )
 
     def excess_ps(self, placement: Placement) -> int:
@@ -451,9 +477,7 @@ class Ground:
         )
         if max(late_ps, wide_ps) <= 0:
             return 0
-        movable = any(
-            hop.waits_ps or (hop.bridge, hop.peer) in self._explicit for hop in placement.hops
-        )
+        movable = any(hop.waits_ps or self.varies(hop.bridge, hop.peer) for hop in placement.hops)
         if not movable:
             return NEVER
         # If the earliest frames miss the gate's opening, they wait for the next opening with the
@@ -559,7 +583,7 @@ class Ground:
                 behind_ps = behind.wait_ps(self, flow, step, listed, (early_ps, late_ps), occupancy)
                 early_ps = late_ps if behind_ps else early_ps
         elif step.gated:
-            early_ps = ceil_ns(late_ps) * PS_PER_NS
+            early_ps = step.grid.opens_ps(late_ps, step.margin_ps)
             late_ps = early_ps + 2 * step.margin_ps
         else:
             late_ps += blocked_ps
@@ -569,7 +593,7 @@ class Ground:
             step.queue_number,
             early_ps,
             length_ps,
-            flow.period_ps,
+            math.gcd(flow.period_ps, self._cycles_ps.get((here, there), 0)),
             step.margin_ps,
             is_held=early_ps > ready_ps[0],
         )
@@ -578,6 +602,8 @@ class Ground:
             # The frame may begin at the end of its window; the gap behind it must not reach the
             # next window.
             apart_ps = guard_ns(self.topology.wires[here, there].rate_bps) * PS_PER_NS
+            if self.bridges[here].gate_guard == "none":
+                apart_ps = max(apart_ps, step.length_ps)
         claim = _claim(step.wire, window, apart_ps)
         if step.exact and early_ps == late_ps:
             claim = replace(claim, queue=step.queue_number)
@@ -585,7 +611,7 @@ class Ground:
         while occupancy is not None and (shift_ps := occupancy.shift_ps(claim.moved(waits_ps))):
             if shift_ps == NEVER:
                 return NEVER
-            shift_ps = ceil_ns(shift_ps) * PS_PER_NS if step.gated else shift_ps
+            shift_ps = step.grid.up_ps(shift_ps) if step.gated else shift_ps
             if not step.gated or waits_ps + shift_ps > limit_ps:
                 return max(1, waits_ps + shift_ps - (limit_ps if step.gated else 0))
             waits_ps += shift_ps
@@ -646,12 +672,14 @@ class Ground:
         self, flow: Flow, step: Step, ready_ps: tuple[int, int], window: Window
     ) -> Claim:
         """The claim of a frame on its queue: exclusive from arrival to departure (isolation
-        "frame"), or in the order of the windows ("order").
+        "frame"), or in the order of the windows ("order") where the window is as short as the
+        frame and never empty.
         """
-        resource = step.queue
+        resource, period_ps = step.queue, window.period_ps
         end_ps = window.start_ps + window.length_ps
-        if self.scenario.planner.isolation == "frame":
-            return Claim(resource, ready_ps[0], end_ps, ready_ps[0], end_ps, flow.period_ps)
+        is_loose = step.grid != gatelimits.ANY or period_ps != flow.period_ps
+        if self.scenario.planner.isolation == "frame" or is_loose:
+            return Claim(resource, ready_ps[0], end_ps, ready_ps[0], end_ps, period_ps)
         # Two frames that arrive at the same instant may queue in either order.
         come_ps = ready_ps[1] + 1
         return Claim(resource, ready_ps[0], come_ps, window.start_ps, end_ps, flow.period_ps)

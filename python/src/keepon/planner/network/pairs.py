@@ -35,11 +35,11 @@ def count(ground: Ground, flows: list[Flow], kept: dict[int, list[Placement]]) -
 
 
 def fits(ground: Ground, flows: list[Flow], kept: dict[int, list[Placement]]) -> bool:
-    """Whether CP-SAT can help: no explicit gate list or slots, and at most PAIRS_MAX pairs of
-    claims.
+    """Whether CP-SAT can help: no explicit gate list, coarse gates or slots, and at most PAIRS_MAX
+    pairs of claims.
     """
     if any(
-        ground.explicit(leg.here, leg.there)
+        ground.varies(leg.here, leg.there)
         for flow in flows
         for tree in flow.trees
         for leg in tree.legs

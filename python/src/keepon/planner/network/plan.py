@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 from keepon.errors import ConfigError, InfeasibleError
@@ -124,7 +124,15 @@ def _decided(
     interrupted = outcome.proof is not None and outcome.proof.constraint == INTERRUPTED
     if outcome.status != "feasible" and not interrupted:
         return outcome, None
-    document = _written(outcome, limits, kept)
+
+    def repeated(error: documents.TooLongError) -> Outcome | None:
+        if not ground.repeat(error.cycles_ps):
+            return None
+        limits.progress("a gate list is too long: windows at its port repeat in a shorter cycle")
+        other = decide(ground, most, _kept(ground, keep), once)
+        return other if other.status == "feasible" else None
+
+    document = _written(outcome, limits, kept, repeated)
     if once and not interrupted and document["status"] != "feasible":
         return outcome, None
     if keep is not None and document["status"] == "feasible":
@@ -179,20 +187,42 @@ def _no_station(scenario: Scenario, error: InfeasibleError, limits: Limits) -> D
     return document
 
 
-def _written(outcome: Outcome, limits: Limits, kept: dict[int, list[Placement]]) -> Draft:
+def _written(
+    outcome: Outcome,
+    limits: Limits,
+    kept: dict[int, list[Placement]],
+    repeated: Callable[[documents.TooLongError], Outcome | None] = lambda _: None,
+) -> Draft:
+    """The plan of a decision; `repeated` decides again with shorter cycles of gate lists."""
     if outcome.status == "feasible":
         try:
             return as_document(outcome, limits)
+        except documents.TooLongError as error:
+            if (other := repeated(error)) is not None:
+                return _written(other, limits, kept, repeated)
+            return _refused(outcome, error, limits, kept)
         except TimeUpError as error:
             return without_time(outcome.ground.scenario, str(error), placed=True)
         except InfeasibleError as error:
-            proof = bounds.Proof(error.constraint, str(error), error.streams)
-            proven = not isinstance(error, documents.UnprovenError)
-            status: Status = "infeasible" if proven else "unknown"
-            method = "analytic-bound" if proven else outcome.method
-            outcome = Outcome(
-                outcome.ground, status, method, outcome.placed, proof, remedy=error.nearest_change
-            )
+            return _refused(outcome, error, limits, kept)
+    return _without_plan(outcome, limits, kept)
+
+
+def _refused(
+    outcome: Outcome, error: InfeasibleError, limits: Limits, kept: dict[int, list[Placement]]
+) -> Draft:
+    """The answer where streams have places that cannot be written as a plan."""
+    proof = bounds.Proof(error.constraint, str(error), error.streams)
+    proven = not isinstance(error, documents.UnprovenError)
+    status: Status = "infeasible" if proven else "unknown"
+    method = "analytic-bound" if proven else outcome.method
+    refused = Outcome(
+        outcome.ground, status, method, outcome.placed, proof, remedy=error.nearest_change
+    )
+    return _without_plan(refused, limits, kept)
+
+
+def _without_plan(outcome: Outcome, limits: Limits, kept: dict[int, list[Placement]]) -> Draft:
     document = empty(outcome.ground.scenario.name, outcome.status, outcome.method)
     document["why"] = explain.why(outcome, limits, kept)
     return document

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the gate control of bridges can do (keys `gate_...`), as the planner keeps to it.
+
+Granularity and shortest entry: all instants of a port's list are on one grid, no finer than the
+shortest entry, so that no entry can be shorter. Entries and cycle: where a list is too long, the
+window of a slow stream repeats with the greatest common divisor of the periods at its port. Other
+streams see it there in each of these short cycles, so that it changes nothing for them when it is
+empty.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from keepon.errors import ConfigError
+from keepon.model.gates import GateList, Window, guard_ns
+from keepon.model.scenario import Bridge
+from keepon.model.wire import OVERHEAD_BYTES, PS_PER_NS, ceil_ns, wire_time_ps
+
+if TYPE_CHECKING:
+    from keepon.planner.network.ground import Ground
+
+Port = tuple[str, str]
+LONGEST_BYTES = 1522
+"""Longest frame that best effort may send unless a load sends longer ones."""
+_SHORTER = "choose periods with a shorter least common multiple"
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Instants at which gates of a port may change, phase + n x step; the least length of a window
+    is for switches that leave the time of the longest frame before a gate closes.
+    """
+
+    step_ps: int = PS_PER_NS
+    phase_ps: int = 0
+    least_ps: int = 0
+
+    def up_ps(self, length_ps: int) -> int:
+        """A length, rounded up to the step."""
+        return -(-length_ps // self.step_ps) * self.step_ps
+
+    def opens_ps(self, at_ps: int, margin_ps: int) -> int:
+        """First start of a window from at_ps on whose gate opens `margin_ps` later on the grid."""
+        return at_ps + -(at_ps + margin_ps - self.phase_ps) % self.step_ps
+
+
+ANY = Grid()
+
+
+def longest_ns(ground: Ground, here: str, there: str) -> int:
+    """Time of the longest frame that may be sent beside streams, gap included."""
+    usual_ps = wire_time_ps(
+        LONGEST_BYTES + OVERHEAD_BYTES, ground.topology.wires[here, there].rate_bps
+    )
+    own_ps = ground.lengths.longest_ps(here, usual_ps)
+    return ceil_ns(max(own_ps, ground.longest_load_ps(here, there)))
+
+
+def guards_ns(ground: Ground, here: str, there: str) -> tuple[int, int]:
+    """How long before a window other gates are closed, and which rests are too short to open."""
+    own_ns = guard_ns(ground.topology.wires[here, there].rate_bps)
+    grid = ground.grid(here, there)
+    least_ns = grid.up_ps(own_ns * PS_PER_NS) // PS_PER_NS
+    if ground.bridges[here].gate_guard != "none":
+        return least_ns, least_ns
+    whole_ns = longest_ns(ground, here, there) * PS_PER_NS
+    return max(least_ns, grid.up_ps(whole_ns) // PS_PER_NS), least_ns
+
+
+def grids(ground: Ground) -> dict[Port, Grid]:
+    """Grids of all ports whose bridge has limits.
+
+    Raises:
+        ConfigError: a stream's period is no multiple of any step that its bridge can do.
+    """
+    found: dict[Port, Grid] = {}
+    for bridge in ground.bridges.values():
+        ports = [port for port in ground.topology.wires if port[0] == bridge.name]
+        gated = [port for port in ports if ground.is_gated(*port)]
+        step_ns = _step_ns(ground, bridge, len(gated)) if gated else 1
+        for number, port in enumerate(gated):
+            phase_ns = number * bridge.gate_step_ns if bridge.gate_alone else 0
+            least_ns = longest_ns(ground, *port) if bridge.gate_guard == "fixed" else 0
+            grid = Grid(step_ns * PS_PER_NS, phase_ns * PS_PER_NS, least_ns * PS_PER_NS)
+            if grid != ANY:
+                found[port] = grid
+    return found
+
+
+def _step_ns(ground: Ground, bridge: Bridge, ports: int) -> int:
+    """The least step of gates, no shorter than the shortest entry, that divides all periods."""
+    unit_ns = bridge.gate_step_ns
+    least_ns = max(bridge.gate_shortest_ns, ports * unit_ns if bridge.gate_alone else 1)
+    streams = [
+        flow.stream
+        for flow in ground.flows
+        if any(leg.here == bridge.name for tree in flow.trees for leg in tree.legs)
+    ]
+    common_ns = math.gcd(*(stream.period_ns for stream in streams))
+    step_ns = -(-least_ns // unit_ns) * unit_ns
+    if step_ns == 1 or not streams:
+        return step_ns
+    odd = next((stream for stream in streams if stream.period_ns % unit_ns), None)
+    if odd is not None:
+        raise ground.wrong(
+            odd, "period_ns", str(odd.period_ns),
+            f'must be a multiple of {unit_ns}, the gate_step_ns of bridge "{bridge.name}"',
+        )  # fmt: skip
+    while step_ns <= common_ns and common_ns % step_ns:
+        step_ns += unit_ns
+    if step_ns > common_ns:
+        index = list(ground.bridges).index(bridge.name)
+        raise ConfigError(
+            f'key `bridge[{index}].gate_shortest_ns` (bridge "{bridge.name}") ='
+            f" {bridge.gate_shortest_ns}: must be at most {common_ns}, the greatest common divisor"
+            " of the periods of its streams; choose periods with a greater one"
+        )
+    return step_ns
+
+
+def repeated_ps(windows: list[Window]) -> int:
+    """The shortest cycle of a port's list: every window is in it."""
+    return math.gcd(*(window.period_ps for window in windows))
+
+
+def exceeded(bridge: Bridge, lists: Mapping[str, GateList | None]) -> tuple[list[str], str, str]:
+    """Ports of a bridge whose lists exceed its limits, which limit that is, and what would help.
+
+    Args:
+        bridge: with its limits.
+        lists: by neighbour; None: more than any bridge takes.
+    """
+    for peer, made in lists.items():
+        if made is None:
+            return [peer], "has more than 65536 windows", _SHORTER
+        if len(made.entries) > bridge.gate_entries:
+            return (
+                [peer],
+                f"has {len(made.entries)} entries, and gate_entries = {bridge.gate_entries}",
+                f"{_SHORTER}, or a switch with more gate_entries",
+            )
+        if made.cycle_ns > bridge.gate_cycle_max_ns:
+            return (
+                [peer],
+                f"has a cycle of {made.cycle_ns} ns, and gate_cycle_max_ns ="
+                f" {bridge.gate_cycle_max_ns}",
+                _SHORTER,
+            )
+    kept = {peer: made for peer, made in lists.items() if made is not None}
+    total = sum(len(made.entries) for made in kept.values())
+    if total > bridge.gate_entries_all:
+        return (
+            list(kept),
+            f"and those of its other ports have {total} entries, and gate_entries_all ="
+            f" {bridge.gate_entries_all}",
+            f"{_SHORTER}, or a switch with more gate_entries_all",
+        )
+    cycles_ns = sorted(made.cycle_ns for made in kept.values())
+    if bridge.gate_alone and any(more % less for less, more in itertools.pairwise(cycles_ns)):
+        return (
+            list(kept),
+            "has a cycle that is no multiple or divisor of those of its other ports (gate_alone)",
+            "choose periods that are multiples of each other",
+        )
+    return [], "", ""
