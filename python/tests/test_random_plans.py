@@ -148,10 +148,31 @@ def network(seed: int, crowded: bool = False) -> str:
     return text + _streams(draw, drivers, crowded) + _loads(draw, drivers, crowded)
 
 
-def _outcome(seed: int, crowded: bool) -> str:
+def limited(seed: int) -> str:
+    """A network whose bridges have gate control of little ability."""
+    draw = random.Random(f"limits {seed}")
+    ability = {
+        "gate_entries": [8, 16, 32],
+        "gate_entries_all": [40, 100],
+        "gate_shortest_ns": [100, 480, 1_000, 5_000],
+        "gate_step_ns": [8, 10, 100, 1_000],
+        "gate_cycle_max_ns": [1_000_000, 2_000_000],
+        "gate_guard": ['"fixed"', '"none"'],
+        "gate_alone": ["true"],
+        "profile": ['"sja1105"', '"lan9668"'],
+    }
+    head, *bridges = network(seed).split("[[bridge]]\n")
+    for bridge in bridges:
+        keys = draw.sample(sorted(ability), draw.randint(0, 4))
+        own = "".join(f"{key} = {draw.choice(ability[key])}\n" for key in keys)
+        head += f"[[bridge]]\n{own}{bridge}"
+    return head
+
+
+def _outcome(seed: int, crowded: bool, text: str = "") -> str:
     """The planner's answer; a plan holds, or the trial says what no plan could."""
     try:
-        scenario = loading.parse(network(seed, crowded), f"network {seed}")
+        scenario = loading.parse(text or network(seed, crowded), f"network {seed}")
         plan = make_plan(scenario, Limits(time.monotonic() + PLAN_S, seed))
         if plan["status"] != "feasible":
             return plan["status"]
@@ -187,6 +208,12 @@ def test_no_plan_of_a_random_network_fails_the_checker_or_its_trial(first: int) 
 @pytest.mark.slow
 def test_no_answer_to_a_crowded_network_is_a_defect() -> None:
     _holds(range(12), crowded=True)
+
+
+@pytest.mark.slow
+def test_plans_for_switches_of_little_ability_hold() -> None:
+    outcomes = Counter(_outcome(seed, False, limited(seed)) for seed in range(40))
+    assert outcomes["in time"] >= 8, outcomes
 
 
 @pytest.mark.parametrize("seed", [11119])

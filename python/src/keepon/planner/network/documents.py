@@ -376,7 +376,7 @@ def lists(
             built = gates.build(entries, guard, short, base_ns)
             made.setdefault(bridge, {})[peer] = built
     for bridge, own in made.items():
-        ports, why, remedy = gatelimits.exceeded(ground.bridges[bridge], own)
+        ports, why, key = gatelimits.exceeded(ground.bridges[bridge], own)
         if ports:
             cycles_ps = {
                 (bridge, peer): short_ps
@@ -388,7 +388,7 @@ def lists(
             raise TooLongError(
                 f'bridge "{bridge}" towards "{ports[0]}": with the releases found its gate list'
                 f" {why}",
-                sorted(streams), remedy, cycles_ps,
+                sorted(streams), gatelimits.remedy(key, not cycles_ps), cycles_ps,
             )  # fmt: skip
     return made
 

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 Port = tuple[str, str]
 LONGEST_BYTES = 1522
 """Longest frame that best effort may send unless a load sends longer ones."""
-_SHORTER = "choose periods with a shorter least common multiple"
 
 
 @dataclass(frozen=True)
@@ -129,42 +128,41 @@ def repeated_ps(windows: list[Window]) -> int:
 
 
 def exceeded(bridge: Bridge, lists: Mapping[str, GateList | None]) -> tuple[list[str], str, str]:
-    """Ports of a bridge whose lists exceed its limits, which limit that is, and what would help.
+    """Ports of a bridge whose lists exceed its limits, how, and the key of the limit.
 
     Args:
         bridge: with its limits.
-        lists: by neighbour; None: more than any bridge takes.
+        lists: by neighbour; None: more windows than are laid out one by one.
     """
     for peer, made in lists.items():
         if made is None:
-            return [peer], "has more than 65536 windows", _SHORTER
+            return [peer], "has more than 65536 windows", "gate_entries"
         if len(made.entries) > bridge.gate_entries:
-            return (
-                [peer],
-                f"has {len(made.entries)} entries, and gate_entries = {bridge.gate_entries}",
-                f"{_SHORTER}, or a switch with more gate_entries",
-            )
+            said = f"has {len(made.entries)} entries, and gate_entries = {bridge.gate_entries}"
+            return [peer], said, "gate_entries"
         if made.cycle_ns > bridge.gate_cycle_max_ns:
-            return (
-                [peer],
-                f"has a cycle of {made.cycle_ns} ns, and gate_cycle_max_ns ="
-                f" {bridge.gate_cycle_max_ns}",
-                _SHORTER,
-            )
+            said = f"has a cycle of {made.cycle_ns} ns, and gate_cycle_max_ns ="
+            return [peer], f"{said} {bridge.gate_cycle_max_ns}", "gate_cycle_max_ns"
     kept = {peer: made for peer, made in lists.items() if made is not None}
     total = sum(len(made.entries) for made in kept.values())
     if total > bridge.gate_entries_all:
-        return (
-            list(kept),
-            f"and those of its other ports have {total} entries, and gate_entries_all ="
-            f" {bridge.gate_entries_all}",
-            f"{_SHORTER}, or a switch with more gate_entries_all",
-        )
+        said = f"and those of its other ports have {total} entries, and gate_entries_all ="
+        return list(kept), f"{said} {bridge.gate_entries_all}", "gate_entries_all"
     cycles_ns = sorted(made.cycle_ns for made in kept.values())
     if bridge.gate_alone and any(more % less for less, more in itertools.pairwise(cycles_ns)):
-        return (
-            list(kept),
-            "has a cycle that is no multiple or divisor of those of its other ports (gate_alone)",
-            "choose periods that are multiples of each other",
-        )
+        said = "has a cycle that is no multiple or divisor of those of its other ports (gate_alone)"
+        return list(kept), said, "gate_alone"
     return [], "", ""
+
+
+def remedy(key: str, is_shortest: bool) -> str:
+    """What helps against a limit; `is_shortest`: windows repeat as often as they can already."""
+    if key == "gate_alone":
+        return "choose periods that are multiples of each other"
+    if not is_shortest:
+        first = "choose periods with a shorter least common multiple"
+    elif key == "gate_cycle_max_ns":
+        first = "choose periods with a smaller greatest common divisor"
+    else:
+        first = "lead fewer streams over it"
+    return f"{first}, or take a switch with more {key}"
