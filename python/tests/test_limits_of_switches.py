@@ -63,8 +63,9 @@ def test_slow_streams_have_windows_in_each_fast_cycle_where_entries_are_few() ->
     assert {port["cycle_ns"] for port in lists(plan)} == {1_000_000}
     assert trial(scenario, plan)["unsent"] == {}
     longest = planned(cell(gate_cycle_max_ns=16_000_000))
-    assert {port["cycle_ns"] for port in lists(longest)} == {1_000_000}
-    assert len(lists(planned(cell(gate_entries_all=100)))) == 2
+    assert {port["cycle_ns"] for port in lists(longest)} == {16_000_000}
+    both = lists(planned(cell(gate_entries_all=30)))
+    assert sum(len(port["entries"]) for port in both) <= 30
 
 
 def test_what_stands_in_the_way_is_named() -> None:
@@ -82,6 +83,16 @@ def test_what_stands_in_the_way_is_named() -> None:
     assert why["nearest_change"].startswith("choose periods with a smaller greatest common divisor")
     why = make_plan(cell(gate_entries_all=5))["why"]
     assert "and gate_entries_all = 5" in why["message"]
+
+
+def test_kept_streams_stay_in_a_short_cycle() -> None:
+    first = planned(cell(gate_entries=16))
+    more = stream("late", "t0", "sink", period_ns=8_000_000, deadline_ns=900_000)
+    scenario = cell(more, gate_entries=16)
+    plan = make_plan(scenario, keep=first)
+    assert plan["status"] == "feasible" and len(plan["kept"]) == len(PERIODS_MS)
+    assert problems(scenario, plan) == []
+    assert {port["cycle_ns"] for port in lists(plan)} == {1_000_000}
 
 
 @pytest.mark.parametrize(

@@ -96,8 +96,8 @@ class UnprovenError(InfeasibleError):
 
 
 class TooLongError(UnprovenError):
-    """Gate lists exceed what a bridge can do; `cycles_ps`: shorter cycles that they may have if all
-    of their windows repeat with them.
+    """Gate lists exceed what a bridge can do; `cycles_ps`: shorter cycles that they may have if
+    their windows repeat with them.
     """
 
     def __init__(
@@ -381,8 +381,7 @@ def lists(
             cycles_ps = {
                 (bridge, peer): short_ps
                 for peer in ports
-                if (short_ps := gatelimits.repeated_ps(windows[bridge, peer]))
-                < gates.cycle_ns_of(windows[bridge, peer]) * PS_PER_NS
+                if (short_ps := gatelimits.shorter_ps(windows[bridge, peer])) is not None
             }
             streams = {window.stream for peer in ports for window in windows[bridge, peer]}
             raise TooLongError(

@@ -2,9 +2,9 @@
 """What the gate control of bridges can do (keys `gate_...`), as the planner keeps to it.
 
 Granularity and shortest entry: all instants of a port's list are on one grid, no finer than the
-shortest entry, so that no entry can be shorter. Entries and cycle: where a list is too long, the
-window of a slow stream repeats with the greatest common divisor of the periods at its port. Other
-streams see it there in each of these short cycles, so that it changes nothing for them when it is
+shortest entry, so that no entry can be shorter. Entries and cycle: where a list is too long, its
+cycle becomes shorter, and the window of a stream repeats with the greatest common divisor of period
+and cycle. Other streams see it there each time, so that it changes nothing for them when it is
 empty.
 """
 
@@ -122,9 +122,14 @@ def _step_ns(ground: Ground, bridge: Bridge, ports: int) -> int:
     return step_ns
 
 
-def repeated_ps(windows: list[Window]) -> int:
-    """The shortest cycle of a port's list: every window is in it."""
-    return math.gcd(*(window.period_ps for window in windows))
+def shorter_ps(windows: list[Window]) -> int | None:
+    """The longest cycle of a port's list below the one it has that is the period of a stream, or
+    else what their periods have in common; None: there is none.
+    """
+    periods_ps = {window.period_ps for window in windows}
+    cycle_ps = math.lcm(*periods_ps)
+    less_ps = [ps for ps in (*periods_ps, math.gcd(*periods_ps)) if ps < cycle_ps]
+    return max(less_ps, default=None)
 
 
 def exceeded(bridge: Bridge, lists: Mapping[str, GateList | None]) -> tuple[list[str], str, str]:

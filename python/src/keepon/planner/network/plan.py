@@ -129,7 +129,10 @@ def _decided(
         if not ground.repeat(error.cycles_ps):
             return None
         limits.progress("a gate list is too long: windows at its port repeat in a shorter cycle")
-        other = decide(ground, most, _kept(ground, keep), once)
+        try:
+            other = decide(ground, most, _kept(ground, keep), once)
+        except ConfigError:  # kept streams meet in the shorter cycle
+            return None
         return other if other.status == "feasible" else None
 
     document = _written(outcome, limits, kept, repeated)
