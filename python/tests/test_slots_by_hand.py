@@ -180,9 +180,7 @@ def test_whatever_is_fixed_by_hand_is_refused_infeasible_or_passes_the_checker(t
         scenario = loading.parse(text, "random.toml")
         plan = make_plan(scenario)
     except ConfigError as refusal:
-        sentence = str(refusal)
-        assert "key `" in sentence
-        assert "\n" not in sentence
+        assert all("key `" in sentence for sentence in str(refusal).splitlines())
         return
     if plan["status"] == "feasible":
         assert problems(scenario, plan) == []
