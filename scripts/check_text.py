@@ -66,7 +66,10 @@ LINE_MAX, CELL_MAX, PAGE_LINES_MAX = 160, 200, 300
 """Of pages; a row of a table is one line, so its cells count."""
 GENERATED = {"docs/scenario.md"}
 DIALECT = pattern(
-    (r"(?<![A-Za-z])(t", "old|who", "ever|some", "body|un", "hurried|hur", r"ry)(?![A-Za-z])"),
+    (
+        r"(?<![A-Za-z])(t", "old|who", "ever|some", "body|un", "hurried|hur", r"ry|an",
+        r"ew)(?![A-Za-z])",
+    ),
     ("nobody ", "but"), (r"\w_ins", r"tead(?![A-Za-z])"), (r"(?<![A-Za-z])ins", r"tead_\w"),
 )  # fmt: skip
 """Words that hide who does what to whom: name the subject, and say it in the field's words."""

@@ -2,7 +2,7 @@
 /*
  * Asks the core's clock law at instants that a test gives, one per line:
  *   anchor_ps start_ns scaled_ppm span_ps steps
- * The clock starts at start_ns at anchor_ps with that adjustment and is anchored anew after each of
+ * The clock starts at start_ns at anchor_ps with that adjustment and is anchored again after each of
  * `steps` spans but the last. Answers: ns frac position, the time after the last span and the wire
  * position that the law gives for it.
  */

@@ -85,7 +85,7 @@ def test_ten_years_of_slots_at_every_speed(law: Path) -> None:
         slot_ps = slot_bytes * 8 * 10**12 // rate_bps
         spans_ps.append(
             (SPAN_MAX_PS - 1) // slot_ps * slot_ps
-        )  # the clock is anchored anew as late as it may
+        )  # the clock is anchored again as late as it may
     corners = [
         (anchor_ps, start_ns, scaled_ppm, span_ps, -(-TEN_YEARS_PS // span_ps))
         for anchor_ps, start_ns, scaled_ppm, span_ps in itertools.product(

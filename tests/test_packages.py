@@ -2,7 +2,7 @@
 """The Debian packages: in minimal systems of Debian 12 and 13 they are installed, used, upgraded,
 removed and purged; what dkms built there, and what the cross compiler built, is loaded in guests.
 
-Needs root and the network; minutes for each release. Packages are built anew if their sources have
+Needs root and the network; minutes for each release. Packages are built again if their sources have
 changed.
 """
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * Mutations that know the form of an input (setup.h): a byte of the setup, a field of a record,
- * records that are inserted, taken away, copied or repeated; now and then all of it anew, as long
+ * records that are inserted, taken away, copied or repeated; now and then all of it again, as long
  * as it may be, so that streams are deep from the beginning.
  */
 #include <stdlib.h>

@@ -117,7 +117,7 @@ struct fake_desc;
  *	shows
  * @read_seq: what the last index read returned
  * @stores, @lengths, @rearmed: descriptors made real or placeholders, given a length, handed over
- *	anew, so far
+ *	again, so far
  * @gone: the NIC cannot be read, and does nothing; @frozen: its index stands still; @misread: it
  *	was read while it stood still though the NIC had gone on; @halted
  * @whole, @frame: of the frame that is being fetched in several buffers

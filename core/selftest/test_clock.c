@@ -280,7 +280,7 @@ static void test_inverse(struct kpn_selftest *t)
 
 /*
  * However long nobody looked: just below and above where a span in picoseconds changes its sign and
- * where it begins anew, and for ten years; with a rate of its own, a gain that is a whole number.
+ * where it begins again, and for ten years; with a rate of its own, a gain that is a whole number.
  */
 static void test_long_passes(struct kpn_selftest *t)
 {

@@ -255,7 +255,7 @@ static void test_nobody_waits_for_a_table_beyond_the_horizon(struct kpn_selftest
 }
 
 /*
- * A table whose turn has not come gives way: what was placed by it is placed anew, and what only it
+ * A table whose turn has not come gives way: what was placed by it is placed again, and what only it
  * allowed is refused. Once its first slot cannot be changed any more, it is waited for.
  */
 static void test_partition_still_to_come_gives_way(struct kpn_selftest *t)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * replan: lengths of slots already posted are planned anew, after a step, a change of rate or a
+ * replan: lengths of slots already posted are planned again, after a step, a change of rate or a
  * switch of tables. Reports on frames and clock match the wire.
  */
 #include "../src/kpn_pacer_state.h"

@@ -61,7 +61,7 @@ static u32 expect_own_slots(struct kpn_selftest *t, int at, struct kpn_bounds bo
 }
 
 /*
- * Slots that can no longer be planned anew see several changes of rate: by the sum of them they are
+ * Slots that can no longer be planned again see several changes of rate: by the sum of them they are
  * further off the grid than by any one, and furthest where neither end of them is.
  */
 static void test_rates_that_follow_each_other(struct kpn_selftest *t)

@@ -348,7 +348,7 @@ static void test_many_trims_are_passed_by_the_word(struct kpn_selftest *t, u32 s
 	u64 seq;
 
 	kpn_ring_init(&ring, memory, slots, SLOT_PS);
-	/* the head is in the middle of a word, and the ring begins anew further on */
+	/* the head is in the middle of a word, and the ring begins again further on */
 	post(&ring, slots / 2 + 5);
 	pass_all(&ring, slots / 2 + 5);
 	post(&ring, slots - 3);

@@ -83,7 +83,7 @@ static void settle(struct kpn_selftest *t, struct peer *peer)
 
 /*
  * A peer that is silent has a wire that does not move: without a valid strip there are no stamps.
- * It begins anew with the next frame (D8).
+ * It begins again with the next frame (D8).
  */
 static void test_a_peer_that_stops(struct kpn_selftest *t)
 {

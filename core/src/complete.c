@@ -40,7 +40,7 @@ static bool pass(struct kpn_pacer *pacer, u64 to)
 
 /*
  * Whether slot @seq is not the slot that its frame asks for: because a step came too late for it or
- * its review is still to come, or because the way to the grid was planned anew and ends later. A
+ * its review is still to come, or because the way to the grid was planned again and ends later. A
  * moved frame may be in any slot of its class that is on the grid and not before its own.
  */
 static bool is_stale(const struct kpn_pacer *pacer, const struct kpn_frame *frame, u64 seq)

@@ -11,7 +11,7 @@
 /** kpn_post_planned() - move the tail on by @count slots, some of which are due for a trim */
 void kpn_post_planned(struct kpn_pacer *pacer, u32 count);
 
-/** kpn_rearm() - hand the last @count slots before the tail to the NIC anew */
+/** kpn_rearm() - hand the last @count slots before the tail to the NIC again */
 void kpn_rearm(struct kpn_pacer *pacer, u32 count);
 
 /**
@@ -98,7 +98,7 @@ void kpn_plan_from(struct kpn_pacer *pacer, u64 from);
  * kpn_plan_on() - plan as many lengths as one call may store; slots that can no longer be changed
  * keep their length
  * @first: first slot that could be changed, as of @looked_ns. Earlier work of the call took time:
- *	the clock is read, and if that was long, @first is determined anew
+ *	the clock is read, and if that was long, @first is determined again
  */
 void kpn_plan_on(struct kpn_pacer *pacer, u64 first, u64 looked_ns);
 

@@ -264,7 +264,7 @@ void kpn_strip_loosen(struct kpn_strip *strip, u64 back_ps, u64 ahead_ps)
 	kpn_strip_note_read(strip, strip->lower_ps, strip->upper_ps);
 	strip->lower_ps -= back_ps;
 	strip->upper_ps += ahead_ps;
-	/* Slopes across the pause would be meaningless: start them anew. */
+	/* Slopes across the pause would be meaningless: start them again. */
 	strip->rate_lower = -strip->drift;
 	strip->rate_upper = strip->drift;
 	strip->old = (struct kpn_strip_anchor){ strip->cpu_ns, strip->lower_ps, strip->upper_ps };

@@ -102,7 +102,7 @@ struct storing {
 
 /*
  * Slots before @first keep lengths of another rate, base or table: however many they are, the slots
- * behind them have to reach the grid anew.
+ * behind them have to reach the grid again.
  */
 static void pass_over(struct kpn_pacer *pacer, u64 first)
 {

@@ -79,7 +79,7 @@ static u64 moved_most_ps(u64 dt_ns, u64 pace)
 	return dt_ns <= KPN_PACE_NS_MAX ? kpn_pace_ps(dt_ns, pace) + 2 : dt_ns * 1002;
 }
 
-static void start_anew(struct kpn_rx *rx, u64 before_ns, u64 now_ns)
+static void start_again(struct kpn_rx *rx, u64 before_ns, u64 now_ns)
 {
 	rx->steady_ps = rx->head_ps;
 	kpn_strip_reset(
@@ -114,7 +114,7 @@ bool kpn_rx_observe(struct kpn_rx *rx, u64 before_ns, u64 after_ns)
 	if (KPN_UNLIKELY(!rx->strip.valid)) {
 		if (!rx->taken)
 			return true;
-		start_anew(rx, before_ns, now_ns);
+		start_again(rx, before_ns, now_ns);
 	} else if (KPN_UNLIKELY(!rx->taken)) {
 		agrees = observe_silence(rx, before_ns, now_ns);
 	} else if (!kpn_strip_merge(&rx->strip, now_ns, last_end_ps(rx) + rx->lag_lower_ps,
@@ -129,7 +129,7 @@ bool kpn_rx_observe(struct kpn_rx *rx, u64 before_ns, u64 after_ns)
 	}
 	rx->stops++;
 	if (rx->taken)
-		start_anew(rx, before_ns, now_ns);
+		start_again(rx, before_ns, now_ns);
 	else
 		kpn_strip_invalidate(&rx->strip);
 	rx->taken = 0;

@@ -323,7 +323,7 @@ static void destroy(struct hwsim_capture *capture)
 }
 
 /*
- * hwsim_capture_start() - begin the wire record anew, with or without a device; may sleep,
+ * hwsim_capture_start() - begin the wire record again, with or without a device; may sleep,
  * hwsim_mutex held
  * @nic: whose wire
  * @records: entries to keep

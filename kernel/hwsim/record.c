@@ -234,7 +234,7 @@ void hwsim_record_frame(struct hwsim_port *port, const struct hwsim_frame *frame
 		hwsim_capture_frame(port->capture, frame, sfd_ps);
 }
 
-/** hwsim_record_start() - begin anew, keeping the last @entries; may sleep */
+/** hwsim_record_start() - begin again, keeping the last @entries; may sleep */
 int hwsim_record_start(struct hwsim_port *port, u32 entries)
 {
 	struct hwsim_record *record = vzalloc(struct_size(record, entry, entries));

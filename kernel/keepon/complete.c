@@ -290,7 +290,7 @@ static void report_events(struct keepon *keepon, u32 events)
 			"doubt: the CPU was held up while it changed the lengths of slots; the clock is unsynchronised\n");
 	if (!(events & (BIT(KPN_EVENT_LOST) | BIT(KPN_EVENT_STALLED))))
 		return;
-	netdev_err(keepon->dev, "%s: the wire has stopped; trying to start it anew\n",
+	netdev_err(keepon->dev, "%s: the wire has stopped; trying to start it again\n",
 		   events & BIT(KPN_EVENT_LOST) ? "the card cannot be read" :
 						  "the ring index stands still");
 	keepon_engine_lost(keepon);

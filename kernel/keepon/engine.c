@@ -352,7 +352,7 @@ static bool wanted(const struct keepon *keepon)
 	       netif_carrier_ok(keepon->lower);
 }
 
-/* Rate and limits may have changed: make the plan anew from the setup. */
+/* Rate and limits may have changed: make the plan again from the setup. */
 static int renew_plan(struct keepon *keepon, struct netlink_ext_ack *extack)
 {
 	struct keepon_plan plan;

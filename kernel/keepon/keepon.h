@@ -142,7 +142,7 @@ struct keepon_promise {
  * @late_ns: by class, greatest delay of a frame beyond its txtime, at most U32_MAX; NAPI only
  * @starts, @start_failures: of the wire; RTNL
  * @napi: completes frames that ended
- * @restart: starts the wire anew after the NIC was lost; @restarts: how often, RTNL; @lost: the NIC
+ * @restart: starts the wire again after the NIC was lost; @restarts: how often, RTNL; @lost: the NIC
  *	was lost and its ring is not stopped yet
  * @taprio: gates, which replace the class table of the plan
  * @credit: by queue, written under @lock, too; @promises: by traffic class; RTNL

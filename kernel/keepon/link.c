@@ -100,7 +100,7 @@ static int check_receive(const struct keepon_plan *old, const struct keepon_plan
 	if (plan->receive == old->receive)
 		return 0;
 	keepon_explain(extack,
-		       "receive of a link cannot be changed; delete the link and add it anew");
+		       "receive of a link cannot be changed; delete the link and add it again");
 	return -EOPNOTSUPP;
 }
 
@@ -292,7 +292,7 @@ static int keepon_changelink(struct net_device *dev, struct nlattr *tb[], struct
 	if (tb[IFLA_LINK] && nla_get_u32(tb[IFLA_LINK]) != keepon->lower->ifindex) {
 		keepon_explain(
 			extack,
-			"the lower device of a link cannot be changed; delete the link and add it anew");
+			"the lower device of a link cannot be changed; delete the link and add it again");
 		return -EOPNOTSUPP;
 	}
 	if (!data)

@@ -20,7 +20,7 @@
 /*
  * Interrupts stay off for a millisecond and more at times (loading a module is enough), so more is
  * posted than the core's default: posted slots can still be replaced. With more than this, a clock
- * adjustment, which plans all of it anew, would take too long.
+ * adjustment, which plans all of it again, would take too long.
  */
 #define KEEPON_POSTED_NS_DEFAULT 2560000ull
 #define KEEPON_DEPTH_SLOTS_LEAST 256

@@ -252,7 +252,7 @@ static int take_part_locked(struct genl_info *info, u64 *id, u32 *arrived)
 	if (!offer || offer->count != count || offer->arrived != offset || masks > count - offset) {
 		NL_SET_ERR_MSG_MOD(
 			info->extack,
-			"this part does not follow the last one; begin anew with offset 0");
+			"this part does not follow the last one; begin again with offset 0");
 		return -EINVAL;
 	}
 	memcpy(offer->masks + offset, nla_data(part), masks * sizeof(u16));

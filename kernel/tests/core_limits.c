@@ -5,7 +5,7 @@
  *
  *	core_limits PERSISTENT RATE_BPS SLOT_BYTES RING BATCH DEPTH DUAL
  *
- * The limits of the NIC are written down here anew, by docs/hwsim.md. Prints one line per limit,
+ * The limits of the NIC are written down here again, by docs/hwsim.md. Prints one line per limit,
  * named as netlink attributes are.
  */
 #include <inttypes.h>

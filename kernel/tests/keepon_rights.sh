@@ -85,7 +85,7 @@ refuse "is not brought up by a program that may use 8 MB" \
 run "but by others" ip link set rt0 up
 run "deleted" ip link del rt0
 
-# The end of a schedule whose trims were closer together than the link's own makes the wire start anew.
+# The end of a schedule whose trims were closer together than the link's own makes the wire start again.
 run "a link with few slots for trims" ip link add link sim0 name rt0 type keepon prebuffer 8192 \
 	slot_bytes 1230 partition 40 class 0-15 slots 1-39 trim reserved trim_down 16 trim_up 16
 run "a schedule with many" tc qdisc replace dev rt0 parent root handle 100: taprio num_tc 1 \

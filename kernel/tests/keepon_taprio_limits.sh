@@ -76,8 +76,8 @@ gates() {
 	tc qdisc replace dev rt0 parent root handle 100: taprio num_tc 2 \
 		map 0 0 0 0 0 0 0 1 0 0 0 0 0 0 0 0 queues 1@0 1@1 "$@" flags 0x2
 }
-# anew SLOTS: a link whose own table closes one slot of so many
-anew() {
+# again SLOTS: a link whose own table closes one slot of so many
+again() {
 	ip link del rt0
 	run "one of $1 slots is trimmed" upper slot_bytes 1230 partition "$1" class 0-15 slots "1-$(($1 - 1))" \
 		trim reserved trim_down 16 trim_up 16
@@ -88,7 +88,7 @@ anew() {
 whole() {
 	echo $((($(gate_load now "$phc") + $1 * 1000000) / 200000 * 200000))
 }
-anew 4
+again 4
 run "two of four are closed" gates base-time 0 cycle-time-extension 1000000 \
 	sched-entry S 0 10000 sched-entry S 1 20000 sched-entry S 0 10000
 dmesg -c >/dev/null
@@ -100,7 +100,7 @@ sleep 0.3
 run "another list" gates base-time 0 sched-entry S 3 30000 sched-entry S 0 10000
 passed "of both classes" 100 20
 
-anew 40
+again 40
 run "one of four is closed to all, and all to the second class" gates \
 	base-time 0 sched-entry S 1 30000 sched-entry S 0 10000
 sleep 0.1

@@ -37,9 +37,9 @@ sleep 1.5
 is "$(identity)" 0 "without a carrier: every frame has one verdict"
 cable in
 continues "carrier lost for longer"
-run "negotiation anew" ethtool -r "$lower"
+run "negotiation again" ethtool -r "$lower"
 sleep 2.5 # phylib looks once a second
-continues "negotiation anew"
+continues "negotiation again"
 run "100 Mb/s" ethtool -s "$lower" advertise 0x008
 sleep 2.5
 like "$(ethtool "$lower")" "Speed: 100Mb/s" "it is so fast"

@@ -34,8 +34,8 @@ sleep 1.5
 is "$(identity)" 0 "without a carrier: every frame has one verdict"
 monitor "set_link ours on"
 continues "carrier lost for longer"
-run "negotiation anew" ethtool -r "$lower"
-continues "negotiation anew"
+run "negotiation again" ethtool -r "$lower"
+continues "negotiation again"
 
 # ---- its rate. The model's PHY takes what it is forced to at once, and tells of a negotiation when
 # it is over: the driver finds another speed where it had a carrier.

@@ -83,7 +83,7 @@ is "$(echoes 50 -s 1400)" 50 "echoes come back"
 run "all speeds" ethtool -s eth0 advertise 0x02f
 run "1000 Mb/s" wait_until 5 speed 1000
 run "carrier" wait_until 5 carrier
-run "negotiation anew" ethtool -r eth0
+run "negotiation again" ethtool -r eth0
 run "carrier after it" wait_until 10 carrier
 is "$(echoes 3)" 3 "echoes come back"
 

@@ -115,7 +115,7 @@ done
 kill $sending
 run "carrier" wait_until 5 carrier ours
 refuse "a ring of 8" ip netns exec ours ethtool -G eth0 rx 8
-run "negotiation anew" ip netns exec ours ethtool -r eth0
+run "negotiation again" ip netns exec ours ethtool -r eth0
 run "carrier after it" wait_until 10 carrier ours
 is "$(echoes 3)" 3 "echoes come back"
 

@@ -68,7 +68,7 @@ while [ "$round" -lt "$ROUNDS_MIN" ] || [ "$(now_ns)" -lt "$end_ns" ]; do
 	step 0.002
 	step -0.002
 	look
-	# long enough for the kernel to tell of it: the wire stops and starts anew
+	# long enough for the kernel to tell of it: the wire stops and starts again
 	[ $((round % 4)) -ne 2 ] || flap 1200000000
 	sleep 0.2
 done

@@ -282,7 +282,7 @@ def test_a_flap_cuts_what_is_on_the_wire(seen: dict[str, Seen], fault: str, flap
 
 
 def test_the_carrier_of_the_upper_device_follows(seen: dict[str, Seen]) -> None:
-    """That it went and came is seen by the script; the wire was started anew."""
+    """That it went and came is seen by the script; the wire was started again."""
     it = seen["flap-long"]
     assert it.running["starts"] == 2
     assert it.running["synchronised"] == 0

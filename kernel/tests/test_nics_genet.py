@@ -276,7 +276,7 @@ def test_a_depth_beyond_what_was_said_is_found_out(
     ahead: int, lengths: tuple[int, int, int], tmp_path: Path
 ) -> None:
     """The index is further ahead of the wire than it can be: a slip, and no clock until it is set
-    anew.
+    again.
     """
     said = 8
     log = tmp_path / "wire.csv"
@@ -300,7 +300,7 @@ def flood(wire: socket.socket, bursts: int, frames: int) -> None:
 
 def test_discarded_frames_are_counted(tmp_path: Path) -> None:
     """How many found no descriptor, more than the controller can count; the others were received.
-    Coming up again counts none of them anew. A burst is less than what the controller counts
+    Coming up again counts none of them again. A burst is less than what the controller counts
     before it has to be asked, however fast the host is beside the guest.
     """
     kernel = get_kernel("6.1", "arm64")

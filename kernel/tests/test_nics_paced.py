@@ -270,7 +270,7 @@ def test_a_depth_beyond_what_was_said_is_found_out(
     model: str, ahead: int, lengths: tuple[int, int, int], tmp_path: Path
 ) -> None:
     """The index is further ahead of the wire than it can be: a slip, and no clock until it is set
-    anew.
+    again.
     """
     said = 8
     log = tmp_path / "wire.csv"

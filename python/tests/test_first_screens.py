@@ -2,7 +2,7 @@
 """What `keepon plan` and `keepon run` show of a cell of one PLC, six drives, two cameras and three
 switches: at 80 and 120 columns as in python/tests/screens/, and what each line is worth.
 
-To write the screens anew: `KEEPON_SCREENS=write pytest python/tests/test_first_screens.py`.
+To write the screens again: `KEEPON_SCREENS=write pytest python/tests/test_first_screens.py`.
 """
 
 from __future__ import annotations

@@ -78,8 +78,8 @@ def test_streams_of_an_earlier_plan_stay_in_the_slots_of_their_port() -> None:
     # Alone it would have the rings made longer.
     early = stream("z", "gw", "s1", period_ns=2_000_000, advance_ns=3_000_000)
     scenario = gateway(*streams, early, rates=rates)
-    anew = make_plan(scenario)["stations"]["gw.1"]["ring_slots"]
-    assert anew > before["stations"]["gw.1"]["ring_slots"]
+    again = make_plan(scenario)["stations"]["gw.1"]["ring_slots"]
+    assert again > before["stations"]["gw.1"]["ring_slots"]
     after = make_plan(scenario, None, before)
     assert after["kept"] == ["x", "y"]
     assert problems(scenario, after) == []

@@ -275,14 +275,14 @@ def in_software(*changes: tuple[str, str]) -> str:
 
 
 def test_windows_of_software_fill_the_cycle_that_streams_count_on() -> None:
-    """Linux begins anew at once after the last."""
+    """Linux begins again at once after the last."""
     longer = ("S 04 400000 \\\n", "S 04 400000 \\\n  cycle-time 1500000 \\\n")
     text = in_software(longer)
     with pytest.raises(ConfigError) as told:
         loading.parse(text, "three.toml")
     assert str(told.value) == (
         'three.toml: key `station[0].qdisc` (station "talker"): line 9: cycle-time: the windows'
-        " last 1000000 ns and the cycle 1500000, and without flags Linux begins anew at once after"
+        " last 1000000 ns and the cycle 1500000, and without flags Linux begins again at once after"
         " the last, so that the cycle of streams is another; add sched-entry S 00 500000, or write"
         " cycle-time 1000000"
     )

@@ -10,7 +10,7 @@ namespace
 {
 
 /// Keeps window_frames with the transmitter; costs no host anything. A frame that is refused is
-/// made anew when the wire can have sent one: at once it would be refused again, without end.
+/// made again when the wire can have sent one: at once it would be refused again, without end.
 class SaturatingLoad final : public Application
 {
 public:

@@ -20,7 +20,7 @@ constexpr std::int64_t kBetaTenths = 7;
 constexpr std::int64_t kAlphaOver = 9;
 constexpr std::int64_t kAlphaUnder = 17;
 constexpr Wide kUs3PerS3 = Wide{ 1'000'000'000 } * 1'000'000'000;
-/// How often the growth is computed anew: at most once a tick of the host's clock (HZ = 250), and
+/// How often the growth is computed again: at most once a tick of the host's clock (HZ = 250), and
 /// not within 1/32 s while cwnd stays the same. Where round trips and times between losses are
 /// shorter than that, cwnd hardly grows: Linux's Reno-friendly region starts that much later.
 constexpr TimePs kTickPs = 4000 * kPsPerUs;

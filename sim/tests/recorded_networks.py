@@ -7,8 +7,8 @@ hash, a digest of all results, frames and events. A change of the simulator that
 behaviour leaves hashes and digests as they are, and events no more than they were.
 
     python sim/tests/recorded_networks.py              compare; events and time per frame
-    ... --traces           record traces.json anew: behaviour was changed
-    ... --networks         record the networks anew: examples were changed
+    ... --traces           record traces.json again: behaviour was changed
+    ... --networks         record the networks again: examples were changed
     ... --instructions     instructions per frame, under valgrind
 """
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cores of a host against a slow model that looks at all tasks anew at every instant.
+// Cores of a host against a slow model that looks at all tasks again at every instant.
 #include "keepon/sim/host_cpu.hpp"
 
 #include <algorithm>

@@ -163,7 +163,7 @@ THREE = [(1, 300 * US), (2, 300 * US), (4, 400 * US)]
 SOFTWARE = {"leaf": {"kind": "fifo"}, "driver": "standard"}
 
 
-def test_in_software_the_windows_begin_anew_at_once_though_the_cycle_is_longer():
+def test_in_software_the_windows_begin_again_at_once_though_the_cycle_is_longer():
     """Linux keeps to cycle-time for the first cycle's start only."""
     load = {"tc": 2, "frame_bytes": 500, "rate_bps": 50 * MS}
     found = run(gates(THREE, 1_500 * US), load, **SOFTWARE, ms=30)

@@ -41,7 +41,7 @@ class Downtime(Submitting, ClockSetting):
         )
 
     def start(self) -> None:
-        """The device comes up again: the NIC is reset, the pacer initialised anew with the time of
+        """The device comes up again: the NIC is reset, the pacer initialised again with the time of
         day carried over by the CPU counter, its rate set again. Nothing happens if it is up."""
         if self.down is None:
             return

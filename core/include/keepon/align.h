@@ -98,7 +98,7 @@ bool kpn_align_beyond(const struct kpn_align *align, const struct kpn_clock *clo
 /**
  * kpn_align_replan() - plan slots from @seq on again: the clock law or a position may have changed
  *
- * A grid that was not reached before @seq has to be reached anew.
+ * A grid that was not reached before @seq has to be reached again.
  */
 void kpn_align_replan(struct kpn_align *align, u64 seq);
 

@@ -124,7 +124,7 @@ struct kpn_nic_caps {
  *	@data_bytes 0 the buffer stays as it is. If the slot is a placeholder already, only bytes
  *	are zeroed
  * @set_length: change the length of a slot, placeholder or real, but no fragment, by ONE store;
- *	before the store, an FCS kept in the buffer is moved, computed anew, written back and
+ *	before the store, an FCS kept in the buffer is moved, computed again, written back and
  *	ordered
  * @rearm: hand @count descriptors from @first_idx (wrapping) to the NIC again, as they were last
  *	described; only without desc_persistent. A NIC that overwrites length or address on

@@ -99,7 +99,7 @@ void kpn_strip_init(struct kpn_strip *strip, u32 drift_ppb_max, u32 wander_ppb_p
 		    u64 poll_ns, u32 tick_ns);
 
 /**
- * kpn_strip_reset() - start anew: at @cpu_ns the wire is between the bounds; rates fall back to the
+ * kpn_strip_reset() - start again: at @cpu_ns the wire is between the bounds; rates fall back to the
  * stated drift
  */
 void kpn_strip_reset(struct kpn_strip *strip, u64 cpu_ns, u64 lower_ps, u64 upper_ps);
@@ -112,7 +112,7 @@ void kpn_strip_reset(struct kpn_strip *strip, u64 cpu_ns, u64 lower_ps, u64 uppe
  * @upper_ns, @upper_ps: the wire was not past this position at that CPU time
  *
  * Return: true, or false if no line satisfies all readings; kpn_strip_at() then keeps the bounds
- * from before, and the caller starts anew with kpn_strip_reset().
+ * from before, and the caller starts again with kpn_strip_reset().
  */
 bool kpn_strip_observe(struct kpn_strip *strip, u64 now_ns, u64 lower_ns, u64 lower_ps,
 		       u64 upper_ns, u64 upper_ps);

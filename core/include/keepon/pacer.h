@@ -70,7 +70,7 @@ void kpn_pacer_start(struct kpn_pacer *pacer, u64 since_ns);
  * The NIC is halted before anything else is touched. Afterwards submit returns FLUSHED, poll does
  * nothing, and the clock stands still at the head, can be set, and is not synchronised. To start
  * again: read kpn_pacer_gettime() before, reset the NIC (which zeroes its buffers),
- * kpn_pacer_init() with the time carried over (rate and counters begin anew), kpn_pacer_start().
+ * kpn_pacer_init() with the time carried over (rate and counters begin again), kpn_pacer_start().
  * May be called twice, and after the pacer stopped itself (KPN_EVENT_LOST, KPN_EVENT_STALLED).
  */
 void kpn_pacer_stop(struct kpn_pacer *pacer);
@@ -135,7 +135,7 @@ u32 kpn_pacer_take_events(struct kpn_pacer *pacer);
  * @frames: stores that make a slot real or a placeholder, each with at most one frame copied or
  *	zeroed
  * @trims: descriptors whose length is changed
- * @rearms: descriptors that a poll hands over anew to a NIC that writes them back; 0 with
+ * @rearms: descriptors that a poll hands over again to a NIC that writes them back; 0 with
  *	desc_persistent
  * @words: 64-bit words of bitmaps read in search of slots
  * @stall_ns: an index that stands still, or is outside the posted slots, for so long stops the
@@ -160,9 +160,9 @@ struct kpn_limits kpn_pacer_limits(const struct kpn_pacer *pacer);
  * @at_net_slot: first slot of the new table; if it can no longer be changed, the first that can.
  *	Slots before the origin of time count from 2^64 down, so from 2^63 on they are past
  *
- * Frames already placed from that slot on in slots that the new table denies them are placed anew,
+ * Frames already placed from that slot on in slots that the new table denies them are placed again,
  * within the limits. A table that has not begun yet is dropped for @next without an event. Where
- * the switch comes later than requested, or a clock step moves it, the grid is reached anew.
+ * the switch comes later than requested, or a clock step moves it, the grid is reached again.
  *
  * Return: 0; -KPN_EBUSY while the first slot of a table that has not begun can no longer be changed
  * and has not been passed: try again after a poll or two; -KPN_EINVAL in paper mode, and for a

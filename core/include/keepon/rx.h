@@ -113,7 +113,7 @@ static inline u64 kpn_rx_take(struct kpn_rx *rx, u32 frame_bytes)
  * @before_ns, @after_ns: CPU time before and after the reading of the index
  *
  * Return: true; false if the reading contradicts earlier ones: the peer's wire was idle, frames are
- * missing, or a stated bound is wrong. The contradiction is counted, and the strip begins anew with
+ * missing, or a stated bound is wrong. The contradiction is counted, and the strip begins again with
  * this reading.
  */
 bool kpn_rx_observe(struct kpn_rx *rx, u64 before_ns, u64 after_ns);

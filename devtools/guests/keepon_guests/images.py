@@ -33,7 +33,7 @@ FAMILIES = (*LOCAL_FAMILIES, packages.NEWEST)
 TESTED_FAMILIES = LOCAL_FAMILIES
 SUFFIX = {"cloud": "-cloud-amd64", "amd64": "-amd64", "rt": "-rt-amd64", "arm64": "-arm64"}
 FLAVOURS = (*SUFFIX, *source.FLAVOURS)
-LAYOUT = 3  # of a kernel's folder in the cache; a new number makes all of them anew
+LAYOUT = 3  # of a kernel's folder in the cache; a new number makes all of them again
 
 # Modules of the image that are put into the guest where the flavour has them, with all they depend
 # on.
@@ -338,7 +338,7 @@ def write_modules(folder: Path, archive: bytes, modules: list[Module]) -> None:
 
 
 def prepare(kernel: Kernel) -> None:
-    """Fill the kernel's folder (made anew) from its packages."""
+    """Fill the kernel's folder (made again) from its packages."""
     folder = kernel.folder
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)

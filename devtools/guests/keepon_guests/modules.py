@@ -101,7 +101,7 @@ def refresh_mirror(
 ) -> None:
     """Make the mirror's links exactly these; objects of earlier builds stay.
 
-    All links but those `unchanged` are made anew: make looks at the time of a link too, and so
+    All links but those `unchanged` are made again: make looks at the time of a link too, and so
     compiles what holds something else now, even if its file is the older one.
     """
     for path in sorted(mirror.rglob("*")):

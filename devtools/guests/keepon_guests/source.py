@@ -100,7 +100,7 @@ def unset_options(wanted: str, config: str) -> list[str]:
 
 
 def unpack(family: str, folder: Path, arguments: Callable[[str], list[str]]) -> str:
-    """Sources into `folder`, which is made anew; the file name of their package.
+    """Sources into `folder`, which is made again; the file name of their package.
 
     `arguments`: what tar is told besides, by the name of the archive's own folder.
     """

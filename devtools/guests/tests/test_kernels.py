@@ -241,7 +241,7 @@ def test_of_a_build_stays_what_modules_need(tmp_path: Path) -> None:
 def test_checkouts_that_share_a_cache_name_one_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Else each would make the kernels of the other anew, while guests boot them."""
+    """Else each would make the kernels of the other again, while guests boot them."""
     (tmp_path / "shared" / "vm").mkdir(parents=True)
     places = set()
     for name in ("one", "other"):

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Buffers of frames, equally long, mapped for their life. Frames are written to or copied out of
- * them: none is ever mapped anew.
+ * them: none is ever mapped again.
  */
 #ifndef KEEPON_CARD_BUFFERS_H
 #define KEEPON_CARD_BUFFERS_H

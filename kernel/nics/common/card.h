@@ -263,7 +263,7 @@ void card_get_ringparam(struct net_device *dev, struct ethtool_ringparam *ring,
 			struct kernel_ethtool_ringparam *more, struct netlink_ext_ack *extack);
 /**
  * card_set_ring_slots() - rings of these sizes, rounded up to powers of two, which the chip has; a
- * ring that is lent is given back and lent anew. For ethtool's set_ringparam
+ * ring that is lent is given back and lent again. For ethtool's set_ringparam
  */
 int card_set_ring_slots(struct net_device *dev, const struct ethtool_ringparam *ring);
 int card_get_sset_count(struct net_device *dev, int set);

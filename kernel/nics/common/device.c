@@ -21,7 +21,7 @@ static void reset_work(struct work_struct *work)
 	struct net_device *dev = card->dev;
 
 	rtnl_lock();
-	/* a suspended one is not there, and is started anew when it comes back */
+	/* a suspended one is not there, and is started again when it comes back */
 	if (netif_running(dev) && netif_device_present(dev) && !card->lent) {
 		netdev_err(dev, "no frame has left for too long: the controller is reset\n");
 		card->driver->down(card);

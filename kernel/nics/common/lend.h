@@ -66,7 +66,7 @@ void card_commit_fragments(struct card *card, u32 first_idx, const struct kpn_sp
 /* As in struct kpn_nic_ops; @context is the struct card, and what it is the start of. */
 u64 card_cpu_ns(void *context);
 void *card_own_buffer(void *context, u32 idx);
-/** card_no_rearm() - for descriptors that are never written back: none is to be handed over anew */
+/** card_no_rearm() - for descriptors that are never written back: none is to be handed over again */
 void card_no_rearm(void *context, u32 first_idx, u32 count);
 
 #endif

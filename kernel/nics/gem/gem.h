@@ -72,7 +72,7 @@ struct gem_ring {
  * @rx_next: frames received, modulo 2^32; see card_first()
  * @own: the lent ring
  * @own_word: of each slot, what its descriptor says, TX_USED aside: the copy from which it is
- *	handed over anew
+ *	handed over again
  * @own_index: frames the transmitter has passed; @own_at: the same as a descriptor
  * @own_tail: first descriptor that is not handed over
  */

@@ -6,7 +6,7 @@
  * are, zero, which is the FCS of no placeholder.
  *
  * The controller writes each descriptor back as used when its frame has left, and stops at one that
- * is used. So every slot is handed over anew before its next round, by a store of the word it had,
+ * is used. So every slot is handed over again before its next round, by a store of the word it had,
  * and the ring has to keep room for those that may still be written back: a store that comes before
  * that is lost. Progress is where the transmitter is in the ring.
  *

@@ -38,7 +38,7 @@ static u32 read_index(struct genet_nic *nic)
 	u32 index = genet_read(nic, RX_INDEX);
 	u16 now = FIELD_GET(RING_DISCARDS, index);
 
-	/* one that begins anew has counted at least so many */
+	/* one that begins again has counted at least so many */
 	WRITE_ONCE(nic->discarded,
 		   nic->discarded + (u16)(now >= nic->discards ? now - nic->discards : now));
 	nic->discards = now;

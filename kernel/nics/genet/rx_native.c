@@ -17,7 +17,7 @@ enum {
 	 * index counts it, and the end of it may be told at that of the gap.
 	 */
 	INDEX_LAG_NS_MAX = 3000,
-	/* of the log, NAPI may be in the middle of writing so many anew */
+	/* of the log, NAPI may be in the middle of writing so many again */
 	LOG_MARGIN = GENET_SLOTS,
 };
 

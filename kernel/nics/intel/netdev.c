@@ -132,7 +132,7 @@ static void start_interrupts(struct intel_nic *nic)
 
 /*
  * After a reset: all rings, the MAC, interrupts. The PHY keeps its link over a reset, the MAC looks
- * for it anew: nobody is to hear of that (@link: there was one).
+ * for it again: nobody is to hear of that (@link: there was one).
  */
 static void start(struct intel_nic *nic, const struct intel_ring *ring, bool link)
 {

@@ -260,7 +260,7 @@ def _findings(settings: Settings, readings: dict[RatioFrom, tuple[Reading, Readi
             " clock of core/ counts: adjustments never change the count."
         ),
         (
-            "Errors drawn anew for each interval make the sum of drifts a random walk, which no"
+            "Errors drawn again for each interval make the sum of drifts a random walk, which no"
             " filter of the ratio removes: the filtered sum grows as the unfiltered one does."
         ),
         (

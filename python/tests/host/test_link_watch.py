@@ -38,11 +38,11 @@ def test_a_line_says_what_ended_how() -> None:
     assert watch.line(moment(synchronised=0)).startswith("rt0: not synchronised, clock within")
 
 
-def test_a_link_made_anew_has_no_rates_yet() -> None:
-    anew = Moment("rt0", Reading(11.0, UP), Reading(10.0, {**UP, "verdict_on_time": 500}))
-    assert anew.rate("verdict_on_time") is None
-    assert anew.document()["per_second"]["verdict_on_time"] is None
-    assert "on_time 9" in watch.line(anew)
+def test_a_link_made_again_has_no_rates_yet() -> None:
+    again = Moment("rt0", Reading(11.0, UP), Reading(10.0, {**UP, "verdict_on_time": 500}))
+    assert again.rate("verdict_on_time") is None
+    assert again.document()["per_second"]["verdict_on_time"] is None
+    assert "on_time 9" in watch.line(again)
 
 
 def test_it_ends_after_the_last_count_or_with_the_link(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,8 @@
 """Mutations of the core: textual replacements that each must make a check fail.
 
 A text that is not found exactly once is an error of this table, to be mended together with the
-core. Spaces and line ends do not count, so that laying out the sources anew leaves the table alone.
+core. Spaces and line ends do not count, so that laying out the sources again leaves the table
+alone.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ LIVE_TOOLS = {
 
 
 def _again() -> str:
-    """The command that makes this installation anew."""
+    """The command that makes this installation again."""
     folder = checkout()
     if folder is None:
         return f"{shell_word(sys.executable)} -m pip install --force-reinstall ./keepon-*.whl"

@@ -52,7 +52,7 @@ public:
 	virtual void OnOutcome(const TxFrame &, kpn_verdict) {}
 };
 
-/// What a stage of a host is: how long it takes is drawn anew each time.
+/// What a stage of a host is: how long it takes is drawn again each time.
 enum class HostStage { kWakeup, kStack, kDriver, kTimer, kRx };
 inline constexpr std::size_t kHostStages = 5;
 

@@ -77,7 +77,7 @@ public:
 
 	/// Place of this node in the tree of domain \p index: port towards \p grandmaster (-1: the
 	/// node itself, or cut off) and ports away from it. With another grandmaster or port,
-	/// measuring begins anew.
+	/// measuring begins again.
 	void SetRole(std::size_t index, NodeId grandmaster, int slave_port,
 		     const std::vector<std::uint32_t> &master_ports);
 

@@ -37,7 +37,7 @@ public:
 	bool Label(TxFrame &frame, std::int64_t least_ns = INT64_MIN);
 	/// Whether \p frame, which has a time, fits the window it is in.
 	bool Allows(const TxFrame &frame) const;
-	/// Label()s it anew; it keeps its time if there is no place.
+	/// Label()s it again; it keeps its time if there is no place.
 	void GiveTime(TxFrame &frame, std::int64_t least_ns) override { Label(frame, least_ns); }
 
 private:

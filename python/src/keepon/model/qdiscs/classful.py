@@ -219,7 +219,7 @@ def _check_clock(name: Word, given: dict[str, Word], flags: int) -> None:
 
 
 def _check_filled(given: dict[str, Word], found: Taprio) -> None:
-    """Linux begins anew at once after the last window, and then its cycle is another (6.1 to 6.12,
+    """Linux begins again at once after the last window, and then its cycle is another (6.1 to 6.12,
     advance_sched()). The NIC does not, nor does txtime-assist.
     """
     total_ns = sum(ns for _, ns in found.entries)
@@ -227,7 +227,7 @@ def _check_filled(given: dict[str, Word], found: Taprio) -> None:
         return
     raise given["cycle-time"].refuse(
         f"the windows last {total_ns} ns and the cycle {found.cycle_ns}, and without flags Linux"
-        " begins anew at once after the last, so that the cycle of streams is another; add"
+        " begins again at once after the last, so that the cycle of streams is another; add"
         f" sched-entry S 00 {found.cycle_ns - total_ns}, or write cycle-time {total_ns}"
     )
 

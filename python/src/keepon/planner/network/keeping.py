@@ -39,7 +39,7 @@ def check(plan: Plan, source: str) -> None:
     Raises:
         TraceError: one sentence on the first such key.
     """
-    documents.check(source, plan, Plan, "the file is damaged, make it anew with keepon plan")
+    documents.check(source, plan, Plan, "the file is damaged, make it again with keepon plan")
 
 
 def with_its_slots(scenario: Scenario, plan: Plan) -> Scenario:
@@ -90,7 +90,7 @@ def _slots(station: Station, port: str, plan: Plan) -> KeeponOptions:
         key = str(error.errors()[0]["loc"][0])
         raise TraceError(
             f"earlier plan: key `stations.{port}.{key}` = {chosen.get(key)}: not what a"
-            " station can have; the file is damaged, make it anew with keepon plan"
+            " station can have; the file is damaged, make it again with keepon plan"
         ) from None
 
 
@@ -124,7 +124,7 @@ def _changed(ground: Ground, flow: Flow, what: str) -> ConfigError:
     return ConfigError(
         f'key `stream[{index}].id` = "{flow.stream.id}": the stream {what}, so that it cannot stay'
         " where the earlier plan has it; plan without --keep, or give the stream another id to"
-        " place it anew"
+        " place it again"
     )
 
 
