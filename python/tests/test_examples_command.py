@@ -53,7 +53,7 @@ def test_what_is_there_stays(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_name_that_is_none_is_told_the_names(tmp_path: Path) -> None:
+def test_a_wrong_name_is_answered_with_the_names(tmp_path: Path) -> None:
     done = keepon("examples", "gpt", folder=tmp_path)
     assert done.returncode == 2
     assert done.stderr == (

@@ -265,10 +265,10 @@ def test_stations_get_the_link_they_were_planned(habitat: Planned) -> None:
                 ),
                 len(station["allowed"]),
             ]
-            told = slots_of_classes(read[options.ALLOWED], len(station["allowed"]))
+            classes = slots_of_classes(read[options.ALLOWED], len(station["allowed"]))
             for tc in map(int, station["classes"]):
                 slots = [slot for slot, mask in enumerate(station["allowed"]) if mask >> tc & 1]
-                assert told[tc] == list_text(slots, len(station["allowed"]))
+                assert classes[tc] == list_text(slots, len(station["allowed"]))
 
 
 def test_launch_time_stations_offload_etf_and_keepon_stations_do_not(habitat: Planned) -> None:
@@ -391,12 +391,12 @@ def test_a_cycle_too_long_for_taprio_is_named(tmp_path: Path, period_s: int) -> 
     path.write_text(f"{SLOW}period_ns = {period_s}_000_000_000\n")
     scenario = loading.load(path)
     made = commands.export(Planned(scenario, session.planned(scenario)))
-    told = (
+    sentence = (
         "bridge sw, port swp1 towards b: its cycle of 3000000000 ns is beyond the 2147483647 ns"
         " that Linux's taprio takes"
     )
-    assert any(note.startswith(told) for note in made.notes) == (period_s == 3)
-    assert (f'stop "{told}' in made.files["sw.sh"]) == (period_s == 3)
+    assert any(note.startswith(sentence) for note in made.notes) == (period_s == 3)
+    assert (f'stop "{sentence}' in made.files["sw.sh"]) == (period_s == 3)
 
 
 def test_a_message_of_tc_holds_so_many_entries_and_no_more() -> None:
@@ -412,8 +412,8 @@ def test_a_message_of_tc_holds_so_many_entries_and_no_more() -> None:
         done = subprocess.run([*apart, *line], capture_output=True, text=True, check=False)
         assert ("exceeded" in done.stderr) == (count > commands.TC_ENTRIES_MAX), done.stderr
     notes = commands.export(ROBOTS).notes
-    told = {note.split(",")[0] for note in notes if "a message of tc holds no more" in note}
-    assert told == {"bridge sw-cell", "bridge sw-drives", "bridge sw-robots"}
+    bridges = {note.split(",")[0] for note in notes if "a message of tc holds no more" in note}
+    assert bridges == {"bridge sw-cell", "bridge sw-drives", "bridge sw-robots"}
     assert 'stop "bridge sw-cell, port swp0' in commands.export(ROBOTS).files["sw-cell.sh"]
 
 
@@ -457,9 +457,9 @@ def test_mqprio_of_one_queue_needs_a_device_of_two(tmp_path: Path, driver: str) 
     assert " mqprio num_tc 1 map" in script
     needed = script.index("[ $# -ge 2 ] || stop")
     assert needed < script.index("\nswitch_off ")
-    told = script[needed:].partition("\n")[0]
-    assert "eth0 has $# transmit queues and the plan needs 2: " in told
-    assert "have more by ethtool -L eth0 combined 2 (or tx 2), or of a veth by numtxqueues" in told
+    line = script[needed:].partition("\n")[0]
+    assert "eth0 has $# transmit queues and the plan needs 2: " in line
+    assert "have more by ethtool -L eth0 combined 2 (or tx 2), or of a veth by numtxqueues" in line
 
 
 def test_launch_times_have_room_in_their_queue_behind_the_first_frame(habitat: Planned) -> None:
@@ -502,10 +502,10 @@ def test_best_effort_and_ptp_have_queues_apart_from_streams() -> None:
         chosen = list(map(int, line[line.index("map") + 1 : line.index("queues")]))
         # what a program gets that asks for nothing, or for a type of service
         assert [chosen[level] for level in (0, 1, 2, 4, 6)] == [7] * 5
-        told = re.findall(r"SO_PRIORITY (\d+), PCP (\d)", files[f"{name}.sh"])
+        priorities = re.findall(r"SO_PRIORITY (\d+), PCP (\d)", files[f"{name}.sh"])
         streams = [stream for stream in ROBOTS.scenario.stream if stream.talker == name]
-        assert len(told) == len(streams)
-        for stream, (level, pcp) in zip(streams, told, strict=True):
+        assert len(priorities) == len(streams)
+        for stream, (level, pcp) in zip(streams, priorities, strict=True):
             assert (chosen[int(level)], int(pcp)) == (stream.tc, stream.priority)
             assert int(level) > 6, "any program may have a priority of 6 or less"
 
@@ -525,7 +525,7 @@ def test_ptp_has_its_class_where_best_effort_has_another() -> None:
     assert f"socket_priority {queues.ptp_priority}\n" in config
 
 
-def test_small_slots_are_told_of() -> None:
+def test_small_slots_are_noted() -> None:
     """Where slots of the class of all else carry full frames there is nothing to tell."""
     for wide in (ROBOTS, parse_with_slots(230, room="")):
         assert not any("own frames" in note for note in commands.export(wide).notes)
@@ -616,7 +616,7 @@ def test_a_long_cable_does_not_make_its_neighbour_incapable_of_gptp(
         assert f"\nneighborPropDelayThresh {least_ns}\n" in config
 
 
-def test_padded_messages_are_told_of() -> None:
+def test_padded_messages_are_noted() -> None:
     planned = Planned(GPTP, session.planned(GPTP))
     assert any("linuxptp drops" in note for note in commands.export(planned).notes)
 

@@ -75,9 +75,9 @@ def test_every_command_and_option_is_in_the_page(folder: Path) -> None:
     assert {"keepon run", "keepon link add", "keepon doctor"} <= {path for path, _ in every}
     for path, command in every:
         assert path in text
-        for term, told in commands.parameters(path, command):
+        for term, meaning in commands.parameters(path, command):
             assert term in text, (path, term)
-            assert " ".join(told.split()) in text, (path, term)
+            assert " ".join(meaning.split()) in text, (path, term)
 
 
 def test_a_synopsis_says_once_what_may_be_left_out(folder: Path) -> None:

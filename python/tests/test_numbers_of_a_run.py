@@ -67,7 +67,7 @@ def test_every_frame_is_accounted_for() -> None:
     assert (counts["lost"], counts["in_flight"]) == ({"bridge": 1}, 0)
 
 
-def test_a_frame_on_the_wire_of_which_nobody_has_told_is_sent_and_pending() -> None:
+def test_a_frame_on_the_wire_without_a_verdict_is_sent_and_pending() -> None:
     counts = results.accounting(frames([1000, None], verdict=-1), NAMES, {}, "F1")
     assert (counts["submitted"], counts["pending"], sum(counts["verdicts"].values())) == (2, 2, 0)
     assert (counts["sent"], counts["delivered"], counts["in_flight"]) == (2, 1, 1)

@@ -281,7 +281,7 @@ def test_a_deadline_closer_than_the_clocks_of_the_gates_is_not_planned() -> None
 @pytest.mark.parametrize(
     ("name", "code"), [("met", 0), ("missed", 1), ("nothing checked", 4), ("no frames", 5)]
 )  # fmt: skip
-def test_every_outcome_has_its_exit_code_and_is_told_everywhere(
+def test_every_outcome_has_its_exit_code_and_stands_everywhere(
     name: str,
     code: int,
     tmp_path: Path,
@@ -322,7 +322,7 @@ def test_the_report_marks_every_bound_that_was_missed() -> None:
     )
     plan = session.planned(scenario)
     result = run_all(scenario, plan, 1).result
-    assert "; deadline missed by S1" in verdict.told(result["runs"][0])
+    assert "; deadline missed by S1" in verdict.summary(result["runs"][0])
     (row,) = report.bound_rows(result, plan)
     keys = ["deadline_ns"]
     cells = dict(zip([*keys, "due", "missing"], row["runs"][0], strict=True))
@@ -336,8 +336,8 @@ def test_every_bound_that_is_checked_has_a_name_in_words() -> None:
     for key, words in verdict.NAMES.items():
         missed: Any = {"due": 2, "missing": 0, "bound_check": {key: {"outcome": "missed"}}}
         run: Any = {"streams": {"S1": missed}, "loads": {}, "onset": None}
-        told = verdict.told(run)
-        assert f"; {words} missed by S1" in told and "_" not in told
+        summary = verdict.summary(run)
+        assert f"; {words} missed by S1" in summary and "_" not in summary
 
 
 def test_frames_that_come_early_are_in_the_figures() -> None:
@@ -384,7 +384,7 @@ def test_the_case_study_counts_frames_that_were_never_handed_over_as_missing() -
     )
 
 
-def test_a_cascade_after_which_f2_never_came_is_told() -> None:
+def test_a_cascade_after_which_f2_never_came_is_named() -> None:
     summary = {
         "seeds": 1, "with_cascade": 1, "onset_frame_median": 9, "onset_frame_min": 9,
         "onset_frame_max": 9, "f2_shift_ns_median": None,

@@ -56,8 +56,8 @@ def test_the_picture_says_what_the_result_says_in_both_schemes(
             stream["release_error_ns"].update(dict.fromkeys(stream["release_error_ns"]), count=0)
     (out / "result.json").write_text(json.dumps(result))
     assert keepon(monkeypatch, "report", out, "--picture", path) == EXIT_INPUT
-    told = capsys.readouterr().err
-    assert "no frame was sent, so there is no picture" in told and len(told.splitlines()) == 2
+    printed = capsys.readouterr().err
+    assert "no frame was sent, so there is no picture" in printed and len(printed.splitlines()) == 2
 
 
 def test_the_readmes_picture_is_of_a_habitat_run() -> None:

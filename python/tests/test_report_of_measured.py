@@ -128,9 +128,9 @@ def test_page_and_terminal_say_who_stamped_and_what_clocks_did(
 def test_a_verdict_says_what_it_forgave(measured: tuple[Result, Plan]) -> None:
     (one,) = verdict.verdicts(measured[0])
     assert one.sentence.endswith("no bound was exceeded by more than clocks may have been apart.")
-    assert f"as far as clocks up to {OFF_NS} ns apart show" in one.told
+    assert f"as far as clocks up to {OFF_NS} ns apart show" in one.summary
     assert f"earliest instant of S1 beyond its bound by less than it may be off, {OFF_NS} ns" in (
-        one.told
+        one.summary
     )
 
 
@@ -197,9 +197,9 @@ def test_what_stamps_cannot_show_is_not_said_to_be_for_want_of_frames(
     }  # fmt: skip
     entry["bound_check"]["delay_ns"] = late
     entry["bound_check"]["release_error_ns"] = {**late, "worst_ns": None}
-    told = verdict.told(result["runs"][0])
-    assert "delay of S1 not checked, stamps come late" in told
-    assert "release error of S1 not checked, no stamp is of the wire" in told
-    assert "too few frames" not in told
+    summary = verdict.summary(result["runs"][0])
+    assert "delay of S1 not checked, stamps come late" in summary
+    assert "release error of S1 not checked, no stamp is of the wire" in summary
+    assert "too few frames" not in summary
     shown = {row[1].text: row[3] for row in page.bound_grid(result, plan).rows}
     assert shown["latest, ns"].text == "9000, not checked" and not shown["latest, ns"].bad

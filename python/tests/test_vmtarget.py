@@ -196,7 +196,7 @@ OUTCOMES = (
 
 def joined(
     three: Scenario,
-    told: str = OUTCOMES,
+    outcomes: str = OUTCOMES,
     stamp_error_ns: int = 0,
     clock_ns: int = 0,
     device: str = "rt0",
@@ -234,7 +234,7 @@ def joined(
         talk,
         [listen],
         record,
-        observations.read_outcomes(told),
+        observations.read_outcomes(outcomes),
         VERDICTS,
         1_000_000_000,
         True,
@@ -309,7 +309,7 @@ def test_a_stamp_alone_does_not_make_a_frame_on_time(three: Scenario) -> None:
         "best_effort",
         "late",
     ]
-    with pytest.raises(TraceError, match="frame 0 was sent, but the kernel told no verdict"):
+    with pytest.raises(TraceError, match="frame 0 was sent without a verdict of the kernel"):
         joined(three, "")
 
 

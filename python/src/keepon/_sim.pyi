@@ -99,7 +99,7 @@ class LeafSpec:
     """A leaf: kind "fifo" | "etf" (delta_ns to reschedule) | "guard" (rate_bps to late)."""
 
     kind: str = ...
-    keeps_txtime: bool = ...  # the driver is told
+    keeps_txtime: bool = ...  # the driver gets it
     delta_ns: int = ...
     deadline_mode: bool = ...
     skip_sock_check: bool = ...
@@ -341,7 +341,7 @@ class Simulation:
         """ "poll-stall": no poll for value_ns; "clock-step": the station's time of day jumps; "rate-step": its
         PHC runs value_ns ppb fast from now on; "link-down": frames on its link are cut; "cpu-stall": nothing runs on its cores, of which it must have some; "late-submit": its next frame
         is value_ns late; "wire-pause": PAUSE frames (IEEE Std 802.3 annex 31B) keep its wire idle for value_ns after
-        the frame on it at at_ns; the driver is not told; "lost-sync": no Sync and follow-up gets to the node for
+        the frame on it at at_ns, unknown to the driver; "lost-sync": no Sync and follow-up gets to the node for
         value_ns. Polls, rates, links and pauses are of one port of the station."""
 
     def run(self, until_ns: int, progress: Callable[[int], object] | None = None) -> bool:
@@ -366,7 +366,7 @@ class Simulation:
     def load(self, load: int) -> LoadFlow:
         """The same for a load. Kind "tcp" also: acks, the same for its ACKs; tcp {acknowledged_bytes, delivered_bytes
         (in order), window_bytes (of them in the window), segments, retransmissions, recoveries, timeouts, probes,
-        refused (by the host's qdisc, which told of it), duplicates, out_of_order, srtt_ps; at_ps, cwnd, ssthresh (segments; -1: none yet), thinned out}."""
+        refused (by the host's qdisc, which reported it), duplicates, out_of_order, srtt_ps; at_ps, cwnd, ssthresh (segments; -1: none yet), thinned out}."""
 
     def station(self, node: int) -> Station:
         """name, nic (counters of the NIC model), placeholders (fetched so far), placeholders_discarded (received),

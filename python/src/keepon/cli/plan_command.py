@@ -186,7 +186,7 @@ def _unsent(scenario: Scenario, plan: Plan, tried: Trial) -> list[str]:
     )
     alike: dict[tuple[str, str], list[str]] = {}
     for name, verdicts in tried["unsent"].items():
-        told = ", ".join(f"{key} {count}" for key, count in verdicts.items())
+        ends = ", ".join(f"{key} {count}" for key, count in verdicts.items())
         is_etf = talkers[name] == "launchtime"
         raised = "etf_delta_ns, and advance_ns with it" if is_etf else "advance_ns"
         kinds = tried.get("behind", {})
@@ -223,10 +223,10 @@ def _unsent(scenario: Scenario, plan: Plan, tried: Trial) -> list[str]:
             etf = station.driver != "keepon" or station.release in ("etf", "reschedule")
             if etf or station.qdisc is not None:
                 remedy = qdisc_remedy(verdicts, station.qdisc, stream.period_ns) or remedy
-        alike.setdefault((told, remedy), []).append(name)
+        alike.setdefault((ends, remedy), []).append(name)
     lines = []
-    for (told, remedy), names in alike.items():
-        lines.append(f"{_named(names)}: not sent in time: {told}; {remedy}")
+    for (ends, remedy), names in alike.items():
+        lines.append(f"{_named(names)}: not sent in time: {ends}; {remedy}")
     return lines
 
 

@@ -148,7 +148,7 @@ def _bytes_note(run: Run) -> str:
 
 
 def _stamps_note(result: Result) -> str:
-    """What its instants are: nobody but the simulator knows those of a wire."""
+    """What its instants are: only the simulator knows those of the wire."""
     if result["target"] == "sim":
         return "stamps are exact network time of the first bit after the SFD"
     by = origin.measured_by(result)

@@ -41,10 +41,10 @@ def mtu_note(machine: Machine) -> str | None:
     small = {name: mtu for name, mtu in mtus.items() if mtu is not None and mtu < ETHERNET_MTU}
     if not small:
         return None
-    told = ", ".join(f"{name} {mtu}" for name, mtu in small.items())
+    listed = ", ".join(f"{name} {mtu}" for name, mtu in small.items())
     return (
         f"slots carry the card's own frames up to an MTU below {ETHERNET_MTU}, and longer ones are"
-        f" dropped: {told}; longer slot_bytes or frame_bytes_max in the scenario raise it"
+        f" dropped: {listed}; longer slot_bytes or frame_bytes_max in the scenario raise it"
     )
 
 
@@ -57,10 +57,10 @@ def long_frames_note(machine: Machine) -> str | None:
             mtus[name] = max(mtu, mtus.get(name, 0))
     if not mtus:
         return None
-    told = ", ".join(f"{name} {mtu}" for name, mtu in mtus.items())
+    listed = ", ".join(f"{name} {mtu}" for name, mtu in mtus.items())
     return (
         f"frames above {FRAME_BYTES_MAX} bytes need jumbo frames in every switch on their way, and"
-        f" an MTU (ip link set ... mtu) at their stations, which the scripts leave alone: {told}"
+        f" an MTU (ip link set ... mtu) at their stations, which the scripts leave alone: {listed}"
     )
 
 

@@ -71,10 +71,10 @@ def stream_lines(machine: Machine, station: Station) -> Iterator[str]:
         if stream.talker == station.name:
             entry = machine.plan["streams"][stream.id]
             releases = entry.get("turns_ns", [entry["release_ns"]])
-            told = " ns, in turn ".join(str(release_ns) for release_ns in releases)
+            times = " ns, in turn ".join(str(release_ns) for release_ns in releases)
             level = priority[stream.tc, stream.priority]
             yield (
-                f"stream {stream.id}: txtime {told} ns after every multiple of {stream.period_ns}"
+                f"stream {stream.id}: txtime {times} ns after every multiple of {stream.period_ns}"
                 f" ns of CLOCK_TAI, SO_PRIORITY {level}, PCP {stream.priority}"
             )
 

@@ -153,7 +153,7 @@ def _best_effort(run: RunParts, effective: Mapping[str, Any]) -> list[Cause]:
         is_taken = most is None or most["rate_bps"] >= load.get("rate_bps", 0)
         remedy = LESS if is_taken else overload.remedy("udp", "")
         if load.get("kind") == "saturate" and most is not None and most["station"] in late:
-            reasons = [f"sends what its talker takes: {overload.told(most)}"]
+            reasons = [f"sends what its talker takes: {overload.rate_sentence(most)}"]
             remedy = overload.remedy("saturate", "advance_ns")
         count, counts = sum(ends.values()), dict[str, Any](entry)
         submitted = counts.get("submitted", 0)
@@ -183,7 +183,7 @@ def _short(run: RunParts, entry: LoadResult, load: dict[str, Any]) -> list[str]:
     under_way_bps = UNDER_WAY_FRAMES * load["frame_bytes"] * 8e9 / sent_ns
     if asked_bps - carried_bps <= max(under_way_bps, UNDER_WAY * asked_bps):
         return []
-    why = f", as {overload.told(most)}" if most["rate_bps"] < asked_bps else ""
+    why = f", as {overload.rate_sentence(most)}" if most["rate_bps"] < asked_bps else ""
     return [f"was asked to send {asked_bps} bit/s, of which {carried_bps} arrived{why}"]
 
 

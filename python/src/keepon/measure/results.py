@@ -33,7 +33,7 @@ from keepon.model.result import (
 
 SENT_VERDICTS = ("on_time", "moved", "best_effort", "sent_stale")
 IN_DOUBT = "in_doubt"
-"""The one verdict that does not say whether a frame was sent: whoever saw it says so."""
+"""The one verdict that leaves open whether a frame was sent; a capture or the listener decides."""
 PENDING = -1
 NONE = -1
 SERIES_FRAMES = 500
@@ -209,15 +209,15 @@ def check_whole_run(
                 f"stream {stream}: {ended} frames ended as {name}, the simulator counted "
                 f"{whole['verdicts'].get(name, 0)}"
             )
-    told = {
+    counts = {
         "submitted": whole["submitted"],
         "on_wire": whole["on_wire"],
         "delivered": whole["delivered"],
         "pending": whole["pending"],
     }
     for name, value in counted.items():
-        if told[name] != value:
-            found = f"{value} frames are {name}, the simulator counted {told[name]}"
+        if counts[name] != value:
+            found = f"{value} frames are {name}, the simulator counted {counts[name]}"
             raise SimulationError(f"stream {stream}: {found}")
     check_flow(whole, listeners, f"stream {stream}")
     wrong = {

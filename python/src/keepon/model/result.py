@@ -118,8 +118,8 @@ class Accounting(TypedDict):
     """those that were on the wire; of those whose verdict is `in_doubt`, which the driver cannot
     know of: those that the wire's record has, or on target host that arrived"""
     pending: NotNegative
-    """those without a verdict yet: the talker still has them, or the NIC has not told yet that
-    they were sent"""
+    """those without a verdict yet: the talker still has them, or the NIC has not reported
+    them as sent"""
     delivered: NotNegative
     """those that every listener got"""
     lost: Counts
@@ -369,7 +369,7 @@ class TcpResult(TypedDict):
     probes: NotNegative
     """tail loss probes"""
     refused: NotRequired[NotNegative]
-    """of the segments those that the host's own qdisc dropped and told of; left out: none"""
+    """of the segments those that the host's own qdisc dropped and reported; left out: none"""
     duplicates: NotNegative
     """segments that came to the listener more than once"""
     out_of_order: NotNegative

@@ -131,7 +131,7 @@ def _with_code(text: str) -> str:
 
 
 def _value(value: Any) -> str:
-    """A value as TOML has it; tables are told, not shown."""
+    """A value as TOML has it; tables are named, not shown."""
     if value == {}:
         return "all defaults"
     if isinstance(value, list) and value and isinstance(value[0], dict):
@@ -215,7 +215,7 @@ def _section(table: _Table, tables: dict[str, _Table]) -> str:
 
 @dataclass(frozen=True)
 class Section:
-    """What is told of a table, in Markdown; keys: key, type, range, default and meaning of each."""
+    """Description of a table, in Markdown; keys: key, type, range, default and meaning of each."""
 
     title: str
     meaning: str

@@ -92,9 +92,9 @@ class NicOptions(Table):
     """Time in ns from a received frame's last bit to the receive index that shows it (driver
     keepon with `clock = "dual"`)."""
     coalesce_ns: Annotated[int, Whole(0, SECOND_NS, remedy=POSITIVE)] = 5_000_000
-    """After how many ns an ordinary driver is told that frames have left (driver standard)."""
+    """After how many ns the NIC reports sent frames to an ordinary driver (driver standard)."""
     coalesce_frames: Annotated[int, Whole(1, 65_536)] = 10
-    """After how many frames it is told sooner (driver standard)."""
+    """After how many sent frames it reports them sooner (driver standard)."""
 
 
 class TrafficClass(Table):

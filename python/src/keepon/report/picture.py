@@ -24,7 +24,7 @@ _SCHEMES = (
 )
 
 
-def _told(value_ns: float) -> str:
+def _label(value_ns: float) -> str:
     if value_ns < _LEAST_NS:
         return "0 ns" if value_ns == 0 else f"{value_ns:.2f} ns"
     return f"{value_ns:.3g} ns" if value_ns < 1000 else f"{value_ns / 1000:.3g} µs"
@@ -60,7 +60,7 @@ def release_errors(result: Result) -> str:
         axis.plot(values, places, label=driver, marker=marker, **style)
         for value, place, exact in zip(values, places, errors.values(), strict=True):
             axis.annotate(
-                _told(exact), (value, place), xytext=(8, 0), textcoords="offset points",
+                _label(exact), (value, place), xytext=(8, 0), textcoords="offset points",
                 va="center", fontsize=8,
             )  # fmt: skip
     axis.set_xscale("log")

@@ -213,7 +213,7 @@ def loads(result: Result) -> Grid:
             load = asked.get(name, {})
             rate = load.get("rate_bps")
             lost = entry.get("lost", 0)
-            told = (
+            losses = (
                 ", ".join(f"{k}: {v}" for k, v in lost.items()) if isinstance(lost, dict) else lost
             )
             goodput = entry.get("goodput_bps")
@@ -224,7 +224,7 @@ def loads(result: Result) -> Grid:
                     load.get("kind", "?"),
                     "as much as fits" if rate is None or load.get("kind") in ("saturate", "tcp")
                     else f"{rate / 1e6:.1f}",
-                    None if goodput is None else f"{goodput / 1e6:.3f}", told or "none",
+                    None if goodput is None else f"{goodput / 1e6:.3f}", losses or "none",
                 )
             )  # fmt: skip
     return grid

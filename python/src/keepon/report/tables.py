@@ -223,13 +223,13 @@ def gate_lists(plan: Plan) -> list[Table]:
                 f"{queue}: {list(port['queues'].values()).count(queue)}"
                 for queue in sorted(set(port["queues"].values()))
             ]
-            told = ["-"] * len(numbers)
+            gates = ["-"] * len(numbers)
             if "entries" in port:
                 shortest_ns = min(entry["ns"] for entry in port["entries"])
-                told = [
+                gates = [
                     f"{port['cycle_ns'] / 1e3:.15g}", str(len(port["entries"])), str(shortest_ns)
                 ]  # fmt: skip
-            table.add_row(bridge, peer, *told, ", ".join(queues))
+            table.add_row(bridge, peer, *gates, ", ".join(queues))
     return [table] if table.row_count else []
 
 
@@ -264,8 +264,8 @@ def _slots_by_class(allowed: list[int]) -> str:
     counts: dict[int, int] = {}
     for mask in allowed:
         counts[mask] = counts.get(mask, 0) + 1
-    told = []
+    parts = []
     for mask, count in sorted(counts.items()):
         classes = "+".join(str(tc) for tc in range(16) if mask >> tc & 1) or "none"
-        told.append(f"{classes}: {count}")
-    return ", ".join(told)
+        parts.append(f"{classes}: {count}")
+    return ", ".join(parts)

@@ -83,7 +83,7 @@ class Way:
     stream: str
     style: int
     dashed: bool
-    told: str
+    description: str
     segments: list[Segment]
 
 
@@ -111,7 +111,7 @@ class Picture:
     lanes: bool = True
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         bridges = sum(box.bridge for box in self.boxes)
         return (
             f"{len(self.boxes) - bridges} stations, {bridges} bridges, {len(self.links)} links,"
@@ -260,11 +260,13 @@ def drawn(result: Result, plan: Plan) -> Picture:
                 if here < there
                 else _segment(boxes[here], boxes[there], -beside, 1 - share)
             )
-        told = ", ".join(
+        description = ", ".join(
             " → ".join([stream["talker"], *route, listener])
             for listener, route in plan["streams"][name]["routes"].items()
         )
-        picture.ways.append(Way(name, number % STYLES, number // STYLES % 2 == 1, told, segments))
+        picture.ways.append(
+            Way(name, number % STYLES, number // STYLES % 2 == 1, description, segments)
+        )
     _add_links(picture, effective, places, on_link)
     return picture
 

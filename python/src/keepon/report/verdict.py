@@ -44,12 +44,12 @@ class Verdict:
     outcome: OutcomeName
     sign: str
     sentence: str
-    told: str
+    summary: str
     causes: list[str]
     judged: bool
 
 
-def told(run: RunResult) -> str:
+def summary(run: RunResult) -> str:
     """What one run of a scenario gave, beyond its outcome."""
     missed: dict[str, list[str]] = {}
     unchecked: dict[tuple[str, str], list[str]] = {}
@@ -143,7 +143,7 @@ def summary_lines(result: Result) -> list[str]:
         line
         for run in result["runs"]
         for line in (
-            f"{run['driver']}: {run['outcome']}: {told(run)}",
+            f"{run['driver']}: {run['outcome']}: {summary(run)}",
             *(f"- {cause}" for cause in why(run, result["effective"])),
         )
     ]
@@ -157,7 +157,7 @@ def verdicts(result: Result) -> list[Verdict]:
             run["outcome"],
             SIGNS[run["outcome"]],
             _sentence(run),
-            told(run),
+            summary(run),
             why(run, result["effective"]),
             run["driver"] == result["judged"],
         )

@@ -29,7 +29,7 @@ def measured_stream(
     """A row for every frame due, and what the result says of them.
 
     Args:
-        seen: frames as talker and listeners told of them, by the talker's numbers.
+        seen: frames as talker and listeners reported them, by the talker's numbers.
         stream: of the scenario.
         plan: its verified plan.
         driver: of the talker in this run.

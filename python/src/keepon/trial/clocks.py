@@ -107,17 +107,17 @@ def refusal(
     }
     build = Build(quiet, own, "keepon", scenario.seed)
     build.simulation.run(run_ns(quiet, build.plan), progress)
-    told = []
+    reasons = []
     for clock in wrong[:NAMED_MAX]:
         at_ps, offset_ps = _offsets(build, clock.name)
-        told.append(
+        reasons.append(
             f'"{clock.name}" was off by up to {math.ceil(clock.worst_ns)} ns, {clock.stated_ns}'
             f" stated: {_need(scenario, clock, at_ps, offset_ps)}"
         )
     others = f" and {len(wrong) - NAMED_MAX} others" if len(wrong) > NAMED_MAX else ""
     key, value = _key(scenario, wrong[0])
     return ConfigError(
-        f"{key} = {value}: clocks do not keep what is stated of them: {'; '.join(told)}{others}"
+        f"{key} = {value}: clocks do not keep what is stated of them: {'; '.join(reasons)}{others}"
     )
 
 

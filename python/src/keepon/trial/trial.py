@@ -134,7 +134,7 @@ def trial(scenario: Scenario, plan: Plan, look: Callable[[], None] = _at_leisure
         return simulate_build(alone, plan, driver, scenario.seed, looked)[1].document
 
     came, busy = _came_late(short, plan, run.document, run_again)
-    late = _late_streams(short, plan, came, {port: entry.told for port, entry in busy.items()})
+    late = _late_streams(short, plan, came, {port: entry.sentence for port, entry in busy.items()})
     held = {stream.id for stream in short.stream if build.topology.port_of(stream).name in busy}
     unplanned = {
         stream.id: (
@@ -175,15 +175,15 @@ def trial(scenario: Scenario, plan: Plan, look: Callable[[], None] = _at_leisure
         if others or (not ended and not entry["delivered"]):
             _check_clocks(build, talk_start_ns(scenario, plan), look)
         if others:
-            told = ", ".join(f"{key} {count}" for key, count in others.items())
+            reason = ", ".join(f"{key} {count}" for key, count in others.items())
             raise PlanRejectedError(
-                f"the plan failed in the simulator: frames of stream {name} ended as {told}"
+                f"the plan failed in the simulator: frames of stream {name} ended as {reason}"
             )
         if ended:
             unsent[name] = late[name] if name in held else ended
         elif not entry["delivered"] and untimed:
-            told = TAKEN if plan["streams"][name]["windows"] else WAITING
-            unsent[name] = {told: entry["submitted"]}
+            reason = TAKEN if plan["streams"][name]["windows"] else WAITING
+            unsent[name] = {reason: entry["submitted"]}
         elif not entry["delivered"]:
             raise PlanRejectedError(
                 f"the plan failed in the simulator: no frame of stream {name} was sent"
@@ -196,7 +196,7 @@ def trial(scenario: Scenario, plan: Plan, look: Callable[[], None] = _at_leisure
     delivered = sum(entry["delivered"] for entry in run.document["streams"].values())
     found: Trial = {"duration_s": short.duration_s, "delivered": delivered, "unsent": unsent}
     if busy:
-        found["behind"] = {entry.told: entry.kind for entry in busy.values()}
+        found["behind"] = {entry.sentence: entry.kind for entry in busy.values()}
     if (repeats_ns := math.lcm(*cycles_ns)) > duration_ns:
         found["repeats_s"] = repeats_ns / 1e9
     if not unsent and (fewer := _shortest_alone(scenario)) is not None:
@@ -239,12 +239,12 @@ def _overdue(scenario: Scenario, run: Run) -> dict[str, dict[str, int]]:
         delays_ps = np.where(frames.delay_known, frames.arrival_ps - frames.txtime_ps, 0)
         latest_ps = delays_ps.max(axis=0, initial=0)
         if stream.deadline_ns is not None and latest_ps.max(initial=0) > stream.deadline_ns * 1000:
-            told = (
+            reason = (
                 f"{OVERDUE} of {stream.deadline_ns} ns (the worst came after"
                 f" {ceil_ns(int(latest_ps.max()))} ns)"
             )
             count = int(np.count_nonzero(latest_ps > stream.deadline_ns * 1000))
-            found[stream.id] = {told: count}
+            found[stream.id] = {reason: count}
     return found
 
 
@@ -252,7 +252,7 @@ def _full(scenario: Scenario, plan: Plan, name: str, lost: Iterable[str]) -> str
     """Why frames of a stream were lost in queues, with these, for `unsent`."""
     bridges = {bridge.name: bridge for bridge in scenario.bridge}
     ways = {(window["bridge"], window["peer"]) for window in plan["streams"][name]["windows"]}
-    places = {place for told in lost for place in told.split(" or ")}
+    places = {place for reason in lost for place in reason.split(" or ")}
     queues = [
         f"the queue of class {plan['bridges'][bridge]['ports'][peer]['queues'][name]} of bridge"
         f' "{bridge}" towards "{peer}" (queue_frames = {bridges[bridge].queue_frames})'

@@ -137,7 +137,7 @@ class Links:
         self._watched.append((process, names, bytearray()))
 
     def check(self, wait_s: float) -> None:
-        """Wait that long, or until something is told.
+        """Wait that long, or until a child writes.
 
         Raises:
             EnvironmentProblemError: a link went down, or an interface away.

@@ -42,7 +42,7 @@ def run(job: Job, folder: Path, tell: Tell = lambda share: None) -> None:
     Args:
         job: what to do.
         folder: an empty one.
-        tell: is told the share that is done.
+        tell: called with the share that is done.
 
     Raises:
         KeeponError: one sentence on what was not possible or went wrong; what was changed was put

@@ -51,7 +51,7 @@ def priority_of(tree: Tree, tc: int) -> int | None:
 
 
 def launches(station: Station, tc: int) -> bool:
-    """Whether a launch-time NIC is told of the txtimes of a class: its etf is offloaded."""
+    """Whether a launch-time NIC gets the txtimes of a class: its etf is offloaded."""
     tree = tree_of(station)
     leaf = None if tree is None else leaf_of(tree, tc)
     return leaf is None or (isinstance(leaf, Etf) and leaf.offload)

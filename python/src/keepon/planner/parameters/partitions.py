@@ -212,14 +212,14 @@ def _infeasible(needs: Needs, question: Question, slot_bytes: int, count: int) -
         plain, streams=tuple(stream for stream in plain.streams if stream.id in set(streams))
     )
     shown = isolation.decide(least)
-    told = isolation.shares_of_proof(shown.proof or verdict.proof)
+    shares = isolation.shares_of_proof(shown.proof or verdict.proof)
     pairs = (
         f"; none of {count} pairs of slot size and partition period will do" if count > 1 else ""
     )
     return InfeasibleError(
         f'station "{needs.name}": with slots of {slot_bytes} bytes'
         f" ({question.slot_ps / PS_PER_NS:.15g} ns) and a "
-        f"partition of {question.partition_slots} slots {told}; streams "
+        f"partition of {question.partition_slots} slots {shares}; streams "
         f"{', '.join(streams)}{pairs}",
         "partition",
         list(streams),

@@ -2,8 +2,8 @@
 """What programs, kernel and clocks of this machine left behind, as frame arrays, and how far it can
 be believed.
 
-Nobody sees the wire here. An instant is what somebody stamped: a card in hardware, keepon for its
-slots, or software; each is called what it is, and nothing is put where there is no stamp.
+No capture of the wire exists here. An instant is a stamp of a card's hardware, of keepon for its
+slots, or of software; each is called what it is, and without a stamp there is no instant.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def stream_frames(
                 wire_ps[place] = start_ps - epoch_ps
         elif is_keepon and arrived[place]:
             raise TraceError(
-                f"stream {stream.id}: frame {frame['seq']} arrived, but the kernel told no verdict"
+                f"stream {stream.id}: frame {frame['seq']} arrived without a verdict of the kernel"
             )
         elif not is_keepon and (arrived[place] or frame["tx_stamp_ns"] is not None):
             # Nobody promised an instant: that it was sent is all that is known.

@@ -172,7 +172,7 @@ def job_of(
         host: scenario, plan, driver and interfaces.
         limit_ns: how far clocks may disagree; None: as far as they like.
         wait_s: how long to wait until they agree.
-        keep_clocks: somebody else sets them.
+        keep_clocks: another program sets them.
         programs: where our own are, by name; others are looked for by the system.
     """
     scenario, plan = host.scenario, host.plan

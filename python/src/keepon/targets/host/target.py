@@ -241,24 +241,24 @@ def _host(job: Job, seen: Seen) -> HostRun:
 
 def constructed(scenario: Scenario, plan: Plan, job: Job) -> list[str]:
     """What such a run cannot but show."""
-    told = [
+    sentences = [
         (
-            "Nobody sees the wire on a machine: an instant is what somebody stamped, and each"
+            "No capture of the wire exists on a machine: every instant is a stamp, and each"
             " stream's `stamps` say who. keepon's own stamps are of its model of the wire: a card"
             " that sent a slot later than it said would not show in them, only at the listener."
         )
     ]
-    told.append(
+    sentences.append(
         "What the scenario says of oscillators, hosts, NICs and cables is the simulator's model;"
         " here they are what this machine has."
     )
     if job.sync == "free":
-        told.append(
+        sentences.append(
             "Clocks run free, and listeners' stamps cannot be compared with txtimes: delays are"
             " not known, and no bound on them is checked."
         )
     else:
-        told.append(
+        sentences.append(
             "Clocks were compared with CLOCK_TAI all the while, not made equal: a bound of a delay"
             " is missed only if a frame is beyond it by more than the clocks may have been apart"
             " (`uncertainty_ns`), and how far they were is a bound of its own (`clocks_ns`)."
@@ -266,11 +266,11 @@ def constructed(scenario: Scenario, plan: Plan, job: Job) -> list[str]:
     if scenario.bridge:
         names = ", ".join(bridge.name for bridge in scenario.bridge)
         gates = " with the gate lists of the plan" if gated(plan) is not None else ""
-        told.append(
+        sentences.append(
             f"Bridges ({names}) are taken to be there, as the scenario has them{gates}: this"
             " target neither sets nor reads them."
         )
-    return told
+    return sentences
 
 
 def _folder() -> tempfile.TemporaryDirectory[str]:
@@ -295,7 +295,7 @@ class ThisHost:
         places: interface of every station.
         limit_ns: how far clocks may disagree; None: as follows from the scenario's bounds.
         wait_s: how long to wait until they agree.
-        keep_clocks: somebody else sets them.
+        keep_clocks: another program sets them.
         runner: does the work, on a machine it is root of.
     """
 
@@ -341,11 +341,11 @@ class ThisHost:
         )  # fmt: skip
         runs: list[Run] = []
         interrupted = False
-        told: list[str] = []
+        sentences: list[str] = []
         try:
             for driver in scenario.drivers():
                 host, job = target.job(scenario, plan, driver)
-                told = told or constructed(scenario, plan, job)
+                sentences = sentences or constructed(scenario, plan, job)
                 with _folder() as folder:
 
                     def tell(share: float, driver: str = driver) -> None:
@@ -360,5 +360,7 @@ class ThisHost:
         except KeyboardInterrupt:
             interrupted = True
         return Outcome(
-            result_document(NAME, scenario, seed, runs, {}, told, interrupted), runs, interrupted
+            result_document(NAME, scenario, seed, runs, {}, sentences, interrupted),
+            runs,
+            interrupted,
         )

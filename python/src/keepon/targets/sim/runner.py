@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs a planned scenario in the simulator, one driver after the other, and hands back numbers.
 
-The simulator is told what the plan says and nothing more; the listener's clock is never a talker's
+The simulator gets what the plan says and nothing more; the listener's clock is never a talker's
 input.
 """
 
@@ -60,7 +60,7 @@ def simulate(
         plan: its verified, feasible plan.
         driver: what stations under test are in this run.
         seed: of everything random.
-        progress: told (driver, share done) now and then.
+        progress: called with (driver, share done) now and then.
         capture_frames: how many frames of its wires are kept, at most.
 
     Raises:
@@ -87,7 +87,7 @@ def simulate_build(
     start_ns, end_ns = measured_ns(scenario)
     until_ns = run_ns(scenario, plan)
 
-    def told(now_ns: int) -> None:
+    def on_progress(now_ns: int) -> None:
         check_stopped()
         if progress is not None:
             progress(driver, now_ns / until_ns)
@@ -95,12 +95,12 @@ def simulate_build(
     build.simulation.set_window(start_ns, end_ns)
     if capture_frames:
         build.simulation.set_capture(start_ns, end_ns, capture_frames)
-    build.simulation.run(until_ns, told)
+    build.simulation.run(until_ns, on_progress)
     verdict_names = _sim.verdict_names()
     streams: dict[str, StreamResult] = {}
     arrays: dict[str, FrameArrays] = {}
     for stream in scenario.stream:
-        told(until_ns)
+        on_progress(until_ns)
         arrays[stream.id], streams[stream.id] = _stream_document(
             build, stream, (start_ns, end_ns), verdict_names
         )
@@ -218,7 +218,7 @@ def _bridge_document(raw: RawBridge, nodes: dict[str, int]) -> BridgeResult:
 
 
 def _flow(raw: Flow) -> dict[str, object]:
-    """As of a stream: sent is what was on the wire, whether the driver has been told yet or not."""
+    """As of a stream: sent is what was on the wire, reported to the driver or not."""
     by_listener = raw["delivered_by_listener"].tolist()
     return {**raw, "delivered_by_listener": by_listener, "sent": raw["on_wire"]}
 

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the simulator is told of a station, from scenario and plan, and where the numbers
-come from.
-"""
+"""A station as input of the simulator, from scenario and plan, and the origin of its numbers."""
 
 from __future__ import annotations
 
@@ -29,8 +27,8 @@ def _classes(planned: PlannedStation, paper: bool) -> dict[int, tuple[str, str]]
 
 
 def nic_spec(station: Station, driver: str) -> tuple[NicSpec, list[Sourced]]:
-    """What the simulator is told of a station's NIC, and the values that matter to its driver; all
-    of them chosen.
+    """A station's NIC as input of the simulator, and the values that matter to its driver; all of
+    them chosen.
     """
     own = station.nic
     ring = ["prefetch_slots", "fetch_ns", "restart_ns", "index_read_ns"]
@@ -105,7 +103,7 @@ def station_spec(
     plan: Plan,
     ports: list[str],
 ) -> tuple[StationSpec, list[Sourced]]:
-    """What the simulator is told of a station, and the sources of its host's numbers.
+    """A station as input of the simulator, and the sources of its host's numbers.
 
     Args:
         scenario, station, run, plan: whose, and in which run.

@@ -213,8 +213,8 @@ def run_one(
     listens = {name: _listened(files, name) for name in guest.listeners}
     talks: dict[str, dict[str, Talk]] = {name: {} for name in guest.talkers}
     for stream in scenario.stream:
-        told = observations.load_json(files, f"talk-{stream.id}.json")
-        talks[stream.talker][stream.id] = cast(Talk, told)
+        talked = observations.load_json(files, f"talk-{stream.id}.json")
+        talks[stream.talker][stream.id] = cast(Talk, talked)
     names = verdict_names()
     streams: dict[str, StreamResult] = {}
     joined: dict[str, StreamFrames] = {}
