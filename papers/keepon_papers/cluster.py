@@ -48,9 +48,7 @@ def _library() -> Any:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without the library's log on stderr: what goes wrong is told once, by the exceptions raised
-    here.
-    """
+    """Without the library's log on stderr: the exceptions raised here report each error once."""
     loggers = [logging.getLogger(name) for name in ("distributed", "distributed.client")]
     before = [logger.level for logger in loggers]
     try:
