@@ -197,8 +197,8 @@ def left_by_a_round(result: GuestResult) -> dict[str, float]:
 
 @pytest.mark.hw
 def test_a_genet_again_and_again(tmp_path: Path) -> None:
-    """Binding the PHY's bus leaves objects of the kernel's own behind, whoever does it: no more of
-    any kind with our driver than with the kernel's.
+    """Binding the PHY's bus leaves objects of the kernel's own behind: no more of any kind with our
+    driver than with the kernel's.
     """
     drivers = {"bcmgenet": "mdio_bcm_unimac genet", "keepon_genet": "keepon_genet"}
     left: dict[str, dict[str, float]] = {}

@@ -14,8 +14,8 @@
 enum { MDIO_US = 2000 };
 
 /*
- * As bcmgenet has it, for the Pi's PHY sleeps as deep as it was told to by who had it before, and
- * wakes up from there only for somebody who says the same.
+ * As bcmgenet has it: the Pi's PHY sleeps as deep as the flags of the driver before say, and wakes
+ * up from there only with the same flags.
  */
 static const u32 phy_flags =
 	PHY_BRCM_AUTO_PWRDWN_ENABLE | PHY_BRCM_DIS_TXCRXC_NOENRGY | PHY_BRCM_IDDQ_SUSPEND;
