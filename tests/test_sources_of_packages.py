@@ -28,8 +28,10 @@ ROOT = Path(__file__).resolve().parents[1]
         ("", "get the sources by `git clone`"),
     ],
 )
-def test_sources_that_git_does_not_list_are_told(tmp_path: Path, answer: str, remedy: str) -> None:
-    """A git that answers as it does in a source archive, in a clone of somebody else, and in a
+def test_sources_that_git_does_not_list_are_refused(
+    tmp_path: Path, answer: str, remedy: str
+) -> None:
+    """A git that answers as it does in a source archive, in a clone of another user, and in a
     folder within another checkout.
     """
     git = tmp_path / "git"

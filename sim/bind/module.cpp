@@ -22,7 +22,7 @@ namespace keepon::sim::bind
 namespace
 {
 
-/// Guards one run: signals are looked at and progress is told every 20 ms of real time, with the
+/// Guards one run: signals are checked and progress is reported every 20 ms of real time, with the
 /// GIL; the rest runs without.
 class Breather
 {

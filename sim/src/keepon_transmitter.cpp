@@ -462,7 +462,7 @@ kpn_verdict KeeponTransmitter::Submit(TxFrame &frame)
 	return verdict;
 }
 
-/// Between two polls nobody else has to do with the pacer, unless somebody sets or reads its clock.
+/// Between two polls only a setting or reading of its clock calls the pacer.
 bool KeeponTransmitter::TakesAhead(TimePs at)
 {
 	return at < poll_at_ && at < sync_at_ && !sync_kind_.settles && !dual_ && !listener_ &&

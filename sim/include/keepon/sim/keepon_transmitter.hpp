@@ -160,7 +160,7 @@ private:
 	const SyncKind &sync_kind_;
 	TransmitterSink &sink_;
 	HostCpu &cpu_;
-	HostCpu::Thread poll_irq_; // polls by a timer, as keepon.ko does unless told otherwise
+	HostCpu::Thread poll_irq_; // polls by a timer, the default of keepon.ko
 	Latency poll_latency_;
 	Rng read_rng_;
 	Rng probe_rng_;
@@ -183,7 +183,7 @@ private:
 	TimePs stalled_until_ = 0;
 	TimePs wake_at_ = kNever;
 	TimePs poll_at_ = 0; // the next poll comes then or later
-	TimePs sync_at_ = 0; // somebody sets its clock then
+	TimePs sync_at_ = 0; // its clock is set then
 	std::int64_t stalls_ = 0;
 	std::vector<WirePause> pauses_;
 	std::vector<ring_nic_pause> announced_; // the first ones, in NIC time

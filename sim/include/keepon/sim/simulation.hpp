@@ -51,7 +51,7 @@ public:
 	FlowId AddStream(StreamSpec spec);
 	FlowId AddLoad(const LoadSpec &spec);
 	/// Frames of an application, which is to be named by SetSource() before the start. They are
-	/// counted where they arrive, and handed on if SetReceiver() names somebody.
+	/// counted where they arrive, and handed on if SetReceiver() names a receiver.
 	FlowId AddFlow(const FlowSpec &spec);
 	void SetSource(FlowId flow, Application &source) { world_.flows[flow].source = &source; }
 	/// Whoever gets the frames calls World::Deliver() himself, or not.
