@@ -3,6 +3,14 @@
 
 from __future__ import annotations
 
+import copy
+from typing import Any
+
+import pytest
+from keepon.errors import ConfigError
+from keepon.model.plan import Plan
+from keepon.model.scenario import Scenario
+from keepon.planner.verify import problems
 from port_cases import bridge, link, planned, ran, scenario_of, station, stream
 
 
@@ -24,3 +32,87 @@ def test_a_listener_needs_no_keepon() -> None:
     _, result = ran(plain, plan)
     assert result["streams"]["set"]["outcome"] == "met"
     assert result["stations"]["drive"]["nic"]["frames"] == 0
+
+
+DRIFT_PPM, JITTER_NS = 1000, 200_000
+OWN_CLOCK = f"clock_ppm = {DRIFT_PPM}\njitter_ns = {JITTER_NS}\n"
+SEEN = {"priority": 4, "frame_bytes": 1500, "deadline_ns": 100_000}
+WIRE_NS = 1520 * 8
+
+
+def watched(gates: str, more: str = OWN_CLOCK, head: str = "", **seen: Any) -> Scenario:
+    """The cell with a bought camera whose pictures go to the drive, too."""
+    parts = [part.replace('"auto"', f'"{gates}"') for part in cell("standard")]
+    pictures = stream("pictures", "cam", "drive", **{**SEEN, **seen})
+    return scenario_of(*parts, station("cam", "foreign", more=more), link("cam", "sw"), pictures,
+                       head=head)  # fmt: skip
+
+
+def bound_ns(plan: Plan, name: str = "set") -> int | None:
+    return plan["streams"][name]["bounds"]["delay_ns"]
+
+
+@pytest.mark.parametrize(("gates", "longer_ns"), [("auto", 0), ("none", WIRE_NS)])
+def test_bounds_hold_whenever_frames_of_a_bought_device_come(gates: str, longer_ns: int) -> None:
+    """Where nothing closes a gate before a frame of theirs, the bound has it."""
+    alone = planned(scenario_of(*cell("standard")))
+    scenario = watched(gates)
+    plan = planned(scenario)
+    assert (bound_ns(plan), bound_ns(plan, "pictures")) == (bound_ns(alone) + longer_ns, None)
+    build, result = ran(scenario, plan)
+    assert {entry["outcome"] for entry in result["streams"].values()} == {"met"}
+    own = build.schedule(scenario.stream[1])
+    assert own.period_ns == round(10**6 / (1 + DRIFT_PPM * 1e-6))
+    apart_ns = result["streams"]["pictures"]["interarrival_ns"]
+    assert 100_000 < apart_ns["max"] - own.period_ns <= JITTER_NS + 100_000
+    assert result["streams"]["pictures"]["release_error_ns"]["max"] < 1
+
+
+def test_a_bought_device_takes_part_where_ptp_sets_clocks() -> None:
+    scenario = watched("none", head='sync = { mode = "ptp", grandmaster = "plc" }\n')
+    _, result = ran(scenario)
+    assert result["streams"]["pictures"]["outcome"] == "met"
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda plan: plan["streams"]["pictures"]["bounds"].update(delay_ns=50_000), "promised"),
+        (lambda plan: plan["streams"]["pictures"].update(delay_planned_ps=1), "waits for nothing"),
+        (lambda plan: plan["streams"]["pictures"].update(routes={"drive": []}), "not the shortest"),
+        (lambda plan: plan["streams"].pop("pictures"), "not in the plan"),
+    ],
+)
+def test_the_checker_promises_nothing_of_them(change: Any, said: str) -> None:
+    scenario = watched("none")
+    plan = copy.deepcopy(planned(scenario))
+    change(plan)
+    assert any(said in found for found in problems(scenario, plan))
+
+
+def test_the_checker_knows_of_their_frames() -> None:
+    shorter = planned(watched("none", frame_bytes=1400))
+    plan = copy.deepcopy(planned(watched("none")))
+    plan["streams"]["set"] = shorter["streams"]["set"]
+    assert problems(watched("none"), plan)
+
+
+@pytest.mark.parametrize(
+    ("more", "keys", "said"),
+    [
+        ('release = "sleep"\n', {}, 'key `station[2].release` (station "cam") = "sleep"'),
+        ("", {"offset_ns": 5}, 'key `stream[1].offset_ns` (stream "pictures") = 5'),
+        ("", {"jitter_ns": 5}, 'key `stream[1].jitter_ns` (stream "pictures") = 5'),
+        ("", {"route": ["sw"]}, "key `stream[1].route`"),
+        ("", {"priority": 5}, 'key `stream[1].priority` (stream "pictures") = 5: its traffic'),
+    ],
+)
+def test_what_needs_a_clock_is_refused(more: str, keys: dict[str, Any], said: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        planned(watched("none", more, **keys))
+    assert said in str(refused.value)
+
+
+def test_other_drivers_have_no_jitter_of_their_own() -> None:
+    with pytest.raises(ConfigError, match="jitter_ns"):
+        scenario_of(*cell("standard"), "[[station]]\nname = 'z'\njitter_ns = 5\n", link("z", "sw"))

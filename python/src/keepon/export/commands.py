@@ -28,6 +28,7 @@ from keepon.machines.station import (
     stream_lines,
     without_disturbers,
 )
+from keepon.model import foreign
 from keepon.model.framelengths import long_flows
 from keepon.model.scenario import Station
 from keepon.model.topology import Topology
@@ -268,7 +269,7 @@ def export(planned: Planned) -> Exported:
     )
     files: dict[str, str] = {}
     for station in planned.scenario.station:
-        if station.name in planned.plan["stations"]:
+        if station.name in planned.plan["stations"] and station.driver != foreign.DRIVER:
             files[f"{station.name}.sh"] = script(machine, station)
             if planned.scenario.sync.by_ptp:
                 files[ptpconfig.config_name(station.name)] = ptp_config(machine, station)

@@ -109,7 +109,7 @@ class PlannedStation(TypedDict):
     """A port of a talker; most have one. Only `driver` and `streams` are there where nothing is
     slotted."""
 
-    driver: Literal["keepon", "standard", "launchtime"]
+    driver: Literal["keepon", "standard", "launchtime", "foreign"]
     """what the plan is made for"""
     streams: dict[str, TalkedStream]
     """its streams by id, in order of release"""

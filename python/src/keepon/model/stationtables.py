@@ -205,10 +205,11 @@ class Station(Table):
     name: Annotated[str, Name()]
     """Name, unlike that of every other node, and of every port of a station with several links
     (`NAME.0`, `NAME.1` ...)."""
-    driver: Literal["keepon", "standard", "launchtime", "under-test"] = "keepon"
-    """"keepon"; "standard", an ordinary driver, with ETF in front; "launchtime", a NIC that starts
-    frames at their txtimes to 32 ns (keepon.granularity); "under-test", the drivers of [compare]
-    in turn."""
+    driver: Literal["keepon", "standard", "launchtime", "foreign", "under-test"] = "keepon"
+    """"keepon"; "standard", an ordinary driver, with ETF in front, and all that a station needs
+    which only receives; "launchtime", a NIC that starts frames at their txtimes to 32 ns
+    (keepon.granularity); "foreign", a bought device, whose frames come by a clock of its own that
+    nothing sets (docs/planning.md); "under-test", the drivers of [compare] in turn."""
     release: Literal["txtime", "etf", "sleep", "reschedule"] = "txtime"
     """"txtime": frames carry the instant at which they are due; drivers other than keepon have ETF
     in front, as with "etf", which puts it in front of keepon, too. "sleep": frames carry none and
@@ -257,6 +258,9 @@ class Station(Table):
     50000 (chosen), and half of what links on the way are asymmetric."""
     egress_latency_ns: Annotated[int, Whole(-SECOND_NS, SECOND_NS)] = 0
     """Added to the stamps of sent PTP frames, in ns, as ptp4l(8) egressLatency (driver keepon)."""
+    jitter_ns: Annotated[int, Whole(0, SECOND_NS, remedy=POSITIVE)] = 0
+    """How many ns after the instant of its own clock a frame leaves at most, with driver foreign
+    only; in runs exponential with a mean of half of that (chosen). Its drift is `clock_ppm`."""
     nic: NicOptions = Field(default_factory=NicOptions)
     """The NIC below the driver."""
     keepon: KeeponOptions = Field(default_factory=KeeponOptions)

@@ -15,7 +15,7 @@ from fractions import Fraction
 from keepon.errors import ConfigError
 from keepon.model import launchtime
 from keepon.model.plan import Headroom, Reason
-from keepon.model.scenario import DriverName, Scenario, Station, Stream
+from keepon.model.scenario import PlannedDriver, Scenario, Station, Stream
 from keepon.model.slotting import misfit, wrong_length
 from keepon.model.spans import Spans
 from keepon.model.topology import Port, Topology, Wire
@@ -66,7 +66,7 @@ class StationPlan:
 
     station: Station
     port: Port
-    planned_driver: DriverName
+    planned_driver: PlannedDriver
     mode: str
     slot_bytes: int
     slot_ps: int
@@ -144,7 +144,7 @@ class StationPlan:
         return self.slots_of(stream) * self.slot_ps
 
 
-def planned_driver(station: Station) -> DriverName:
+def planned_driver(station: Station) -> PlannedDriver:
     """The driver that the plan assumes."""
     return "keepon" if station.driver == "under-test" else station.driver
 
@@ -218,7 +218,7 @@ def _other_driver(
     station: Station,
     port: Port,
     topology: Topology,
-    driver: DriverName,
+    driver: PlannedDriver,
 ) -> StationPlan:
     launch = driver == "launchtime"
     clock_ps = scenario.clock_error_ns(station, driver) * PS_PER_NS

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from keepon.errors import PlanRejectedError
 from keepon.model.plan import Draft, Plan
 from keepon.model.scenario import Scenario
-from keepon.planner.checker import gatelists, queues, rules, streams
+from keepon.planner.checker import foreign, gatelists, queues, rules, streams
 from keepon.planner.checker.given import Given
 from keepon.planner.checker.replay import Replay
 from keepon.planner.checker.steady import Steady
@@ -38,8 +38,9 @@ def problems(scenario: Scenario, plan: Draft, look: Look = _never) -> list[str]:
         scenario, plan: the scenario, and its plan.
         look: called now and then; it may raise to end the check.
     """
-    given = Given(scenario, plan)
-    if found := streams.check_shape(given):
+    own, timed, theirs = foreign.apart(scenario, plan)
+    given = Given(own, timed)
+    if found := streams.check_shape(given) + foreign.check(given, plan, theirs):
         return found
     found = rules.check_stations(given, look)
     found += streams.check_releases(given)

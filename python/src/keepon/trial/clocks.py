@@ -15,6 +15,7 @@ from keepon.errors import ConfigError
 from keepon.measure.clocks import lock_time_s
 from keepon.measure.due import run_ns
 from keepon.measure.statistics import IntArray
+from keepon.model import foreign
 from keepon.model.plan import Plan, empty
 from keepon.model.scenario import BRIDGE_CLOCK_ERROR_NS, Scenario
 from keepon.model.topology import Topology
@@ -41,6 +42,7 @@ def stated_ns(scenario: Scenario, plan: Plan) -> dict[str, int]:
     are used. End-to-end PTP sets none of bridges, and no stream passes gates there.
     """
     talkers = {stream.talker for stream in scenario.stream}
+    talkers -= {stream.talker for _, stream in foreign.streams(scenario)}
     # The ports of a station have one driver.
     drivers = {
         port.station: plan["stations"][port.name]["driver"]

@@ -131,11 +131,16 @@ def check_put_to_up(where: str, station: Station) -> None:
 
 
 def check_real(where: str, station: Station) -> None:
-    """Refuse what no kernel has.
+    """Refuse what no kernel has, and devices that are not ours to set up.
 
     Raises:
         ConfigError: one sentence.
     """
+    if station.driver == "foreign":
+        raise ConfigError(
+            f'{where}.driver` = "foreign": must be a driver of Linux here; take target sim, or'
+            ' "standard" with release = "sleep"'
+        )
     if station.release == "reschedule":
         raise ConfigError(
             f'{where}.release` = "reschedule": no kernel has it; take target sim, or "txtime"'

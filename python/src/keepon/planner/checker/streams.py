@@ -252,7 +252,7 @@ def _compare(
     given: Given, stream: Stream, worst_ps: int, spread_ps: int, least_ps: int
 ) -> list[str]:
     name, entry = stream.id, given.entry(stream.id)
-    if worst_ps != entry["delay_planned_ps"] or worst_ps != _sum_ps(entry["terms"]):
+    if worst_ps != entry["delay_planned_ps"] or worst_ps != sum_ps(entry["terms"]):
         return [f"delay of {name} is {worst_ps} ps, the plan says {entry['delay_planned_ps']}"]
     bounds = entry["bounds"]
     talker = given.scenario.station_named(stream.talker)
@@ -302,7 +302,8 @@ def _compare(
     return found
 
 
-def _sum_ps(terms: DelayTerms) -> int:
+def sum_ps(terms: DelayTerms) -> int:
+    """What the terms of a delay add up to."""
     return (
         terms["frame_ps"]
         + terms["processing_ps"]

@@ -9,8 +9,10 @@ import numpy as np
 
 from keepon._sim import LoadSpec, Simulation, StreamSpec
 from keepon.measure import results
+from keepon.measure.due import Schedule, schedule
 from keepon.measure.results import FrameArrays
 from keepon.measure.statistics import IntArray
+from keepon.model.foreign import sent_period_ns
 from keepon.model.gates import ALL_GATES
 from keepon.model.hosts import Sourced
 from keepon.model.plan import Plan
@@ -83,6 +85,11 @@ class Build:
                 fault.kind, self.nodes[node], round(fault.at_s * 1e9), fault.value_ns, number
             )
 
+    def schedule(self, stream: Stream) -> Schedule:
+        """When frames of a stream are due."""
+        sent = stream.model_copy(update={"period_ns": sent_period_ns(self.scenario, stream)})
+        return schedule(self.epoch_ns + self.start_ns, sent, self.plan["streams"][stream.id])
+
     def _add_stream(self, stream: Stream) -> int:
         entry = self.plan["streams"][stream.id]
         spec = StreamSpec(
@@ -92,7 +99,7 @@ class Build:
             routes=[
                 [self.nodes[node] for node in entry["routes"][end]] for end in stream.listeners
             ],
-            period_ns=stream.period_ns,
+            period_ns=sent_period_ns(self.scenario, stream),
             offset_ns=entry["release_ns"],
             turns_ns=entry.get("turns_ns", []),
             start_ns=self.start_ns,

@@ -7,21 +7,23 @@ input.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, cast
+
+import numpy as np
 
 from keepon import _sim
 from keepon.errors import ConfigError, SimulationError
 from keepon.measure import clocks, results
 from keepon.measure.delays import mark_onset
-from keepon.measure.due import on_schedule, run_ns, schedule
+from keepon.measure.due import on_schedule, run_ns
 from keepon.measure.results import FrameArrays
 from keepon.measure.series import delay_distribution, delay_series
 from keepon.measure.simulated import Bridge as RawBridge
 from keepon.measure.simulated import Flow, LoadFlow
 from keepon.measure.simulated import StationPort as RawPort
 from keepon.measure.tcp import tcp_result
-from keepon.model import outcomes, overload
+from keepon.model import foreign, outcomes, overload
 from keepon.model.hosts import Sourced
 from keepon.model.plan import Plan
 from keepon.model.result import (
@@ -135,9 +137,9 @@ def _stream_document(
     """Frames of a stream that were due in the window, and what the result says of them."""
     scenario, plan = build.scenario, build.plan
     every, entry = build.frames(stream.id), plan["streams"][stream.id]
-    frames = on_schedule(
-        every, schedule(build.epoch_ns + build.start_ns, stream, entry), window_ns, stream.id
-    )
+    frames = on_schedule(every, build.schedule(stream), window_ns, stream.id)
+    if scenario.station_named(stream.talker).driver == foreign.DRIVER:
+        frames = _from_the_wire(frames)
     padded = scenario.driver_of(scenario.station_named(stream.talker), build.run) == "keepon"
     whole = build.simulation.stream(build.streams[stream.id])
     results.check_whole_run(every, verdict_names, whole, stream.id)
@@ -152,6 +154,12 @@ def _stream_document(
         station = plan["stations"][build.topology.port_of(stream).name]
         document["slots"] = results.slips(frames, station["slot_time_ps"], station["preamble_ps"])
     return frames, document
+
+
+def _from_the_wire(frames: FrameArrays) -> FrameArrays:
+    """Released when they are sent: what their talker does before is its own."""
+    sent_ns = frames.epoch_ns + frames.wire_ps // 1000
+    return replace(frames, txtime_ns=np.where(frames.timed, sent_ns, frames.txtime_ns))
 
 
 def _add_clocks(build: Build, document: RunParts, start_ns: int, end_ns: int) -> None:
