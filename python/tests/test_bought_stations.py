@@ -116,3 +116,31 @@ def test_what_needs_a_clock_is_refused(more: str, keys: dict[str, Any], said: st
 def test_other_drivers_have_no_jitter_of_their_own() -> None:
     with pytest.raises(ConfigError, match="jitter_ns"):
         scenario_of(*cell("standard"), "[[station]]\nname = 'z'\njitter_ns = 5\n", link("z", "sw"))
+
+
+def last_bit(deadline_ns: int) -> Scenario:
+    """The cell, whose link to the drive has a tenth of the rate."""
+    parts = cell("standard")[:4]
+    slow = link("drive", "sw", rate_bps=100_000_000)
+    own = stream("set", "plc", "drive", deadline_ns=deadline_ns, deadline_at="last_bit")
+    return scenario_of(*parts, slow, own)
+
+
+def test_a_deadline_of_the_last_bit_is_that_of_planner_checker_and_run() -> None:
+    plan = planned(last_bit(60_000))
+    entry = plan["streams"]["set"]
+    wire_ns = entry["frame_bytes_on_wire"] * 80
+    assert entry["last_bit_ns"] == bound_ns(plan) + wire_ns
+    sooner = last_bit(entry["last_bit_ns"] - 1)
+    assert planned(sooner)["streams"]["set"]["last_bit_ns"] < entry["last_bit_ns"]
+    with pytest.raises(ConfigError, match=r"`stream.0..deadline_ns`.*must be at least 20"):
+        planned(last_bit(20_000))
+    assert problems(sooner, plan) == ["set misses the deadline of its last bit"]
+    assert problems(last_bit(60_000), {**plan, "streams": {"set": {**entry, "last_bit_ns": 1}}})
+    _, result = ran(sooner, plan)
+    run = result["streams"]["set"]
+    assert run["bound_check"]["deadline_ns"]["outcome"] == "missed"
+    assert run["bound_check"]["delay_ns"]["outcome"] == "met"
+    assert run["first_bad"]["seq"] == run["worst"]["seq"]
+    _, result = ran(last_bit(60_000), plan)
+    assert result["streams"]["set"]["outcome"] == "met"

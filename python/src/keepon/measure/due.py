@@ -19,6 +19,8 @@ from keepon.measure.statistics import IntArray
 from keepon.model.plan import Plan, PlannedStream
 from keepon.model.scenario import Scenario, Stream
 from keepon.model.timing import measured_ns
+from keepon.model.topology import Topology
+from keepon.model.wire import byte_time_ps
 
 
 @dataclass(frozen=True)
@@ -150,6 +152,25 @@ def schedule(from_ns: int, stream: Stream, entry: PlannedStream) -> Schedule:
     """When frames of a stream are due from an instant on, from scenario and plan."""
     releases_ns = tuple(entry.get("turns_ns", [entry["release_ns"]]))
     return Schedule(stream.period_ns, releases_ns, from_ns)
+
+
+def last_bits_ps(
+    scenario: Scenario, stream: Stream, entry: PlannedStream, padded: bool
+) -> IntArray | int:
+    """By how much later than the first bit of a frame the one that its deadline is of arrives, a
+    row for each listener.
+
+    Args:
+        scenario, stream, entry: the scenario, and the stream in it and in the plan.
+        padded: its frames are as long as planned.
+    """
+    if stream.deadline_at == "first_bit":
+        return 0
+    topology = Topology(scenario)
+    sent_bytes = entry["frame_bytes_on_wire"] if padded else stream.frame_bytes
+    ends = [((stream.talker, *entry["routes"][name])[-1], name) for name in stream.listeners]
+    spans = [[sent_bytes * byte_time_ps(topology.wires[end].rate_bps)] for end in ends]
+    return np.array(spans, dtype=np.int64)
 
 
 def run_ns(scenario: Scenario, plan: Plan) -> int:

@@ -339,7 +339,11 @@ def check(bound_ns: int, worst_ps: int | None, least: bool = False) -> BoundChec
 
 
 def outliers(
-    frames: FrameArrays, bounds: Bounds, deadline_ns: int | None, uncertainty_ns: float = 0
+    frames: FrameArrays,
+    bounds: Bounds,
+    deadline_ns: int | None,
+    uncertainty_ns: float = 0,
+    last_bits_ps: IntArray | int = 0,
 ) -> Outliers:
     """First and worst.
 
@@ -348,6 +352,7 @@ def outliers(
         bounds: of the stream in this run.
         deadline_ns: of the scenario.
         uncertainty_ns: how far delays may be off; a frame is bad if it is beyond a bound by more.
+        last_bits_ps: by how much later than a frame its deadline is met (`due.last_bits_ps`).
 
     Returns:
         first_bad: first frame due that is missing, too late or too early; worst: the frame with the
@@ -358,12 +363,11 @@ def outliers(
     latest = np.where(got, delays, np.int64(-(2**62))).max(axis=0, initial=-(2**62))
     earliest = np.where(got, delays, np.int64(2**62)).min(axis=0, initial=2**62)
     missing = ~frames.delivered
-    limits_ns = [
-        limit_ns for limit_ns in (bounds.get("delay_ns"), deadline_ns) if limit_ns is not None
-    ]
     bad = missing.copy()
-    if limits_ns:
-        bad |= latest > (min(limits_ns) + uncertainty_ns) * 1000
+    for limit_ns, behind_ps in ((bounds.get("delay_ns"), 0), (deadline_ns, last_bits_ps)):
+        if limit_ns is not None:
+            late = got & (delays + behind_ps > (limit_ns + uncertainty_ns) * 1000)
+            bad |= late.any(axis=0)
     if (least_ns := bounds.get("delay_min_ns")) is not None:
         bad |= earliest < (least_ns - uncertainty_ns) * 1000
     report: Outliers = {"first_bad": None, "worst": None}
@@ -407,6 +411,7 @@ def stream_result(
     stream: str,
     period_ns: int,
     deadline_ns: int | None,
+    last_bits_ps: IntArray | int = 0,
 ) -> StreamResult:
     """Everything the result file says of one stream in one run.
 
@@ -414,18 +419,20 @@ def stream_result(
         frames: a row for every frame due (keepon.measure.due).
         bounds: of the stream in this run (bounds_of).
         deadline_ns: checked as a bound of its own where the scenario states one.
+        last_bits_ps: by how much later than a frame its deadline is met (`due.last_bits_ps`).
     """
     counts, measured = accounting(frames, verdict_names, lost, stream), quantities(frames)
     checks = bound_check(frames, bounds, period_ns)
     if deadline_ns is not None:
-        worst_ns = measured["delay_ns"]["max"]
-        worst_ps = None if worst_ns is None else round(worst_ns * 1000)
+        delays = frames.arrival_ps - frames.txtime_ps[np.newaxis, :] + last_bits_ps
+        known = frames.delay_known
+        worst_ps = int(delays[known].max()) if np.any(known) else None
         checks["deadline_ns"] = check(deadline_ns, worst_ps)
     document: MeasuredStream = {
         **counts,
         **measured,
         "bound_check": checks,
-        **outliers(frames, bounds, deadline_ns),
+        **outliers(frames, bounds, deadline_ns, last_bits_ps=last_bits_ps),
         "outcome": outcomes.of_stream(counts["due"], counts["missing"], checks),
         "first_delays_ns": first_delays(frames, SERIES_FRAMES),
     }

@@ -263,6 +263,8 @@ class PlannedStream(TypedDict):
     """greatest delay, from the txtime on"""
     bounds: Bounds
     """what is promised"""
+    last_bit_ns: NotRequired[NotNegative]
+    """delay_ns to the last bit of a frame, where its deadline is of that"""
     terms: DelayTerms
     """what the delay is made of"""
     windows: list[PlannedWindow]

@@ -102,6 +102,9 @@ class Stream(Table):
     deadline_ns: Annotated[int, Whole(1, 10 * SECOND_NS)] | None = None
     """Longest time in ns from the release to the arrival at every listener; plans keep it and runs
     check it. Left out: none is asked for."""
+    deadline_at: Literal["first_bit", "last_bit"] = "first_bit"
+    """Which bit of a frame arrives within `deadline_ns`: the first behind the SFD, as all other
+    times, or the last of the FCS, with what driver keepon pads it to."""
     jitter_ns: Annotated[int, Whole(0, 10 * SECOND_NS, remedy=POSITIVE)] | None = None
     """How far in ns the time between two arrivals at a listener may be from the period, at most the
     period. Plans keep it, and may release frames in turn at instants that differ by as much. Left

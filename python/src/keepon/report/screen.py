@@ -36,7 +36,8 @@ def margins(scenario: Scenario, plan: Plan) -> list[tuple[int, str]]:
     """What deadlines leave beyond the bound in ns, of streams with both; least first."""
     found = []
     for stream in scenario.stream:
-        bound_ns = plan["streams"][stream.id]["bounds"]["delay_ns"]
+        planned = plan["streams"][stream.id]
+        bound_ns = planned.get("last_bit_ns", planned["bounds"]["delay_ns"])
         if bound_ns is not None and stream.deadline_ns is not None:
             found.append((stream.deadline_ns - bound_ns, stream.id))
     return sorted(found, key=lambda entry: entry[0])
@@ -52,7 +53,8 @@ def streams(scenario: Scenario, plan: Plan, all_of_them: bool) -> Table:
         table.add_column(column, justify="right")
     for stream in shown:
         planned = plan["streams"][stream.id]
-        numbers = (stream.deadline_ns, planned["bounds"]["delay_ns"], own.get(stream.id))
+        bound_ns = planned.get("last_bit_ns", planned["bounds"]["delay_ns"])
+        numbers = (stream.deadline_ns, bound_ns, own.get(stream.id))
         route = " ".join(planned["route"]) or "direct"
         table.add_row(escape(stream.id), escape(route), *map(_us, numbers))
     if len(shown) < len(entries):

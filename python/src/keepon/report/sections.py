@@ -32,10 +32,13 @@ def shown_outcome(entry: StreamResult) -> Cell:
 
 
 def limit_ns(entry: StreamResult) -> float | None:
-    """The nearest of bound and deadline."""
-    checks = entry["bound_check"]
-    limits = [checks[key]["bound_ns"] for key in outcomes.LATEST if key in checks]
-    return min(limits, default=None)
+    """The nearest of bound and deadline, less what is behind the first bit where that counts."""
+    checks, most_ns = entry["bound_check"], entry["delay_ns"]["max"] or 0
+    limits = [checks[key] for key in outcomes.LATEST if key in checks]
+    return min(
+        (check["bound_ns"] - ((check["worst_ns"] or most_ns) - most_ns) for check in limits),
+        default=None,
+    )
 
 
 def margin_ns(entry: StreamResult) -> float | None:

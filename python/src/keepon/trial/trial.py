@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from keepon.errors import ConfigError, PlanRejectedError
+from keepon.measure.due import last_bits_ps
 from keepon.measure.results import SENT_VERDICTS
 from keepon.model import outcomes, overload
 from keepon.model.plan import Plan, Trial
@@ -191,7 +192,7 @@ def trial(scenario: Scenario, plan: Plan, look: Callable[[], None] = _at_leisure
     for name, entry in run.document["streams"].items():
         if entry["missing"] and name not in unsent:
             unsent[name] = {WAITING: entry["missing"]}
-    for name, overdue in _overdue(short, run).items():
+    for name, overdue in _overdue(build, run).items():
         unsent[name] = {**unsent.get(name, {}), **overdue}
     delivered = sum(entry["delivered"] for entry in run.document["streams"].values())
     found: Trial = {"duration_s": short.duration_s, "delivered": delivered, "unsent": unsent}
@@ -229,14 +230,18 @@ def _shortest_alone(scenario: Scenario) -> Scenario | None:
     return scenario.model_copy(update={"load": left}) if len(left) < len(scenario.load) else None
 
 
-def _overdue(scenario: Scenario, run: Run) -> dict[str, dict[str, int]]:
+def _overdue(build: Build, run: Run) -> dict[str, dict[str, int]]:
     """Frames that came later than their deadline, by stream, for `unsent`: what has a bound keeps
     that, which is no longer.
     """
     found = {}
-    for stream in scenario.stream:
+    for stream in build.scenario.stream:
         frames = run.frames[stream.id]
-        delays_ps = np.where(frames.delay_known, frames.arrival_ps - frames.txtime_ps, 0)
+        talker = build.scenario.station_named(stream.talker)
+        padded = build.scenario.driver_of(talker, build.run) == "keepon"
+        entry = build.plan["streams"][stream.id]
+        last_ps = last_bits_ps(build.scenario, stream, entry, padded)
+        delays_ps = np.where(frames.delay_known, frames.arrival_ps - frames.txtime_ps + last_ps, 0)
         latest_ps = delays_ps.max(axis=0, initial=0)
         if stream.deadline_ns is not None and latest_ps.max(initial=0) > stream.deadline_ns * 1000:
             told = (

@@ -12,6 +12,7 @@ from keepon.model.scenario import Station, Stream
 from keepon.planner.checker.given import Given
 from keepon.planner.checker.replay import Replay
 from keepon.planner.checker.runs import of_port
+from keepon.planner.checker.spans import frame_ps
 from keepon.planner.checker.steady import Steady
 
 
@@ -245,7 +246,30 @@ def _check_reached(given: Given, stream: Stream, reached: list[_Reached]) -> lis
     for listener in stream.listeners:
         own = [entry for entry in reached if entry[0] == listener]
         spread_ps = max(spread_ps, max(entry[3] for entry in own) - min(entry[2] for entry in own))
-    return _compare(given, stream, max(0, worst_ps), spread_ps, least_ps)
+    found = _compare(given, stream, max(0, worst_ps), spread_ps, least_ps)
+    return found or _check_last_bit(given, stream, reached)
+
+
+def _check_last_bit(given: Given, stream: Stream, reached: list[_Reached]) -> list[str]:
+    """Check the bound to the last bit: what the links to listeners add to arrivals."""
+    entry = given.entry(stream.id)
+    bound_ns = entry.get("last_bit_ns")
+    wanted = stream.deadline_at == "last_bit" and entry["bounds"]["delay_ns"] is not None
+    if wanted != (bound_ns is not None):
+        return [f"bound last_bit_ns of {stream.id} is {'missing' if wanted else 'not asked for'}"]
+    if bound_ns is None:
+        return []
+    releases_ns = given.releases_ns(stream.id)
+    ends = {way[-1]: (way[-2], way[-1]) for way in given.ways(stream.id)}
+    last_ps = max(
+        late_ps + frame_ps(given, stream.id, ends[listener], 1) - 1000 * releases_ns[turn]
+        for listener, turn, _, late_ps in reached
+    )
+    if not last_ps <= 1000 * bound_ns < last_ps + 1000:
+        return [f"bound last_bit_ns of {stream.id} is not when its last bit arrives"]
+    if stream.deadline_ns is not None and bound_ns > stream.deadline_ns:
+        return [f"{stream.id} misses the deadline of its last bit"]
+    return []
 
 
 def _compare(

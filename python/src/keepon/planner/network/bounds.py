@@ -61,7 +61,10 @@ def refuse(ground: Ground, limits: Limits | None = None) -> None:
 
 
 def physical_minimum_ns(ground: Ground, flow: Flow) -> int:
-    """Least delay of a stream: transmission, processing and propagation on the shortest tree."""
+    """Least delay of a stream to the bit that its deadline is of: transmission, processing and
+    propagation on the shortest tree.
+    """
+    last_bytes = flow.stream.frame_bytes if flow.stream.deadline_at == "last_bit" else 0
     least_ps = math.inf
     for tree in flow.trees:
         at_ps: list[int] = []
@@ -78,7 +81,10 @@ def physical_minimum_ns(ground: Ground, flow: Flow) -> int:
                 )
             at_ps.append(delay_ps)
         last_ps = max(
-            at_ps[number] for number, leg in enumerate(tree.legs) if leg.there in tree.paths
+            at_ps[number]
+            + last_bytes * byte_time_ps(ground.topology.wires[leg.here, leg.there].rate_bps)
+            for number, leg in enumerate(tree.legs)
+            if leg.there in tree.paths
         )
         least_ps = min(least_ps, last_ps)
     return ceil_ns(int(least_ps))
@@ -256,11 +262,13 @@ def _deadline(ground: Ground, limits: Limits) -> Proof | None:
         alone = [ground.alone(flow, tree) for tree in flow.trees]
         placed = [entry for entry in alone if not isinstance(entry, int)]
         for constraint, limit_ns, least_ps in (
-            ("deadline", stream.deadline_ns, min(entry.delay_ps for entry in placed)),
+            ("deadline", stream.deadline_ns, min(map(ground.due_ps, placed))),
             ("jitter", stream.jitter_ns, min(entry.spread_ps for entry in placed)),
         ):
             if limit_ns is not None and ceil_ns(least_ps) > limit_ns:
-                key = "delay_ns" if constraint == "deadline" else "jitter_ns"
+                last_bit = stream.deadline_at == "last_bit"
+                key = "last_bit_ns" if last_bit else "delay_ns"
+                key = key if constraint == "deadline" else "jitter_ns"
                 return Proof(
                     constraint,
                     f'stream "{stream.id}": its bound {key} = {ceil_ns(least_ps)} exceeds the'

@@ -278,6 +278,8 @@ def stream_document(ground: Ground, placements: list[Placement]) -> PlannedStrea
         "terms": _terms(ground, worst),
         "windows": _windows(placements),
     }
+    if station.bounded and stream.deadline_at == "last_bit":
+        document["last_bit_ns"] = ceil_ns(max(map(ground.due_ps, placements)))
     if (slots := station.slots_of(stream)) > 1:
         document["frame_slots"] = slots
     if len(placements) > 1:

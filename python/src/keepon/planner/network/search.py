@@ -421,7 +421,7 @@ def longest_wait_ps(ground: Ground, flow: Flow, tree: Tree) -> int:
         return 0
     longest_ps = flow.stream.period_ns * PS_PER_NS
     if flow.stream.deadline_ns is not None and flow.station.bounded:
-        longest_ps = min(longest_ps, flow.stream.deadline_ns * PS_PER_NS - alone.delay_ps)
+        longest_ps = min(longest_ps, flow.stream.deadline_ns * PS_PER_NS - ground.due_ps(alone))
     return max(0, longest_ps)
 
 
@@ -436,5 +436,5 @@ def jitter_room_ps(ground: Ground, flow: Flow) -> int:
         return 0
     room_ps = flow.stream.jitter_ns * PS_PER_NS - alone.spread_ps
     if flow.stream.deadline_ns is not None:
-        room_ps = min(room_ps, flow.stream.deadline_ns * PS_PER_NS - alone.delay_ps)
+        room_ps = min(room_ps, flow.stream.deadline_ns * PS_PER_NS - ground.due_ps(alone))
     return max(0, room_ps)

@@ -23,6 +23,7 @@ from keepon.measure.results import (
     FrameArrays,
     outliers,
 )
+from keepon.measure.statistics import IntArray
 from keepon.model import outcomes
 from keepon.model.plan import Bounds
 from keepon.model.result import BoundCheck, Frame
@@ -200,13 +201,14 @@ def first_bad(
     deadline_ns: int | None,
     heard: list[str],
     uncertainty_ns: float,
+    last_bits_ps: IntArray | int = 0,
 ) -> Frame | None:
     """The first frame that is missing, or too late or too early as far as stamps allow to say so
     (`believed`).
     """
     if any(each in LATE for each in heard):
         bounds, deadline_ns = {**bounds, "delay_ns": None}, None
-    return outliers(frames, bounds, deadline_ns, uncertainty_ns)["first_bad"]
+    return outliers(frames, bounds, deadline_ns, uncertainty_ns, last_bits_ps)["first_bad"]
 
 
 def believed(

@@ -20,6 +20,7 @@ from keepon.errors import ConfigError, EnvironmentProblemError
 from keepon.machines.network import gated
 from keepon.measure import results
 from keepon.measure.delays import mark_onset
+from keepon.measure.due import last_bits_ps
 from keepon.measure.results import FrameArrays
 from keepon.model import outcomes
 from keepon.model.hostresult import HostRun
@@ -147,7 +148,9 @@ def judged_run(host: Host, job: Job, files: dict[str, bytes]) -> Run:
             [seen.listens[name] for name in stream.listeners], ended, names, seen.epoch_ns,
             job.sync != "free", driver == "keepon",
         )  # fmt: skip
-        measured, document = measured_stream(frames, stream, plan, driver, window_ns, names)
+        measured, document = measured_stream(
+            frames, scenario, stream, plan, driver, window_ns, names
+        )
         document["talker_counters"] = talk["counters"]
         _believe(host, job, stream, measured, document, seen)
         arrays[stream.id], streams[stream.id] = measured, document
@@ -197,12 +200,11 @@ def _believe(
     # Stamps of a card are whole ns.
     jitter_off_ns = round(1 + seen.clocks.rate(stream.talker, others) * stream.period_ns, 3)
     observations.believed(checks, sender, list(receivers.values()), off_ns, jitter_off_ns)
-    bounds = results.bounds_of(
-        host.plan["streams"][stream.id], host.driver(stream.talker) == "keepon"
-    )
+    entry, padded = host.plan["streams"][stream.id], host.driver(stream.talker) == "keepon"
     document["first_bad"] = observations.first_bad(
-        frames, bounds, stream.deadline_ns, list(receivers.values()), off_ns
-    )
+        frames, results.bounds_of(entry, padded), stream.deadline_ns, list(receivers.values()),
+        off_ns, last_bits_ps(host.scenario, stream, entry, padded),
+    )  # fmt: skip
     if compared and job.clock_limit_ns is not None:
         apart_ns = seen.clocks.apart_ns(stream.talker, others)
         checks["clocks_ns"] = results.check(job.clock_limit_ns, apart_ns * 1000)

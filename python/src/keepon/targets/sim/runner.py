@@ -16,7 +16,7 @@ from keepon import _sim
 from keepon.errors import ConfigError, SimulationError
 from keepon.measure import clocks, results
 from keepon.measure.delays import mark_onset
-from keepon.measure.due import on_schedule, run_ns
+from keepon.measure.due import last_bits_ps, on_schedule, run_ns
 from keepon.measure.results import FrameArrays
 from keepon.measure.series import delay_distribution, delay_series
 from keepon.measure.simulated import Bridge as RawBridge
@@ -147,6 +147,7 @@ def _stream_document(
         frames, verdict_names, results.losses(frames, whole["lost"]),
         results.bounds_of(entry, padded), stream.id,
         stream.period_ns, stream.deadline_ns,
+        last_bits_ps(scenario, stream, entry, padded),
     )  # fmt: skip
     document["delay_series"] = delay_series(frames, window_ns[0])
     document["delay_distribution"] = delay_distribution(frames)

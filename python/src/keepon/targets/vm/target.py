@@ -231,7 +231,7 @@ def run_one(
         joined[stream.id] = frames
         driver_of = guest.driver(stream.talker)
         measured, document = measured_stream(
-            frames.arrays, stream, plan, driver_of, (start_ns, end_ns), names
+            frames.arrays, scenario, stream, plan, driver_of, (start_ns, end_ns), names
         )
         arrays[stream.id] = measured
         heard = {name: listens[name] for name in stream.listeners}
