@@ -8,9 +8,13 @@ from typing import Any
 
 import pytest
 from keepon.errors import ConfigError
+from keepon.machines.planned import link_options
+from keepon.machines.station import Machine
 from keepon.model.plan import Plan
 from keepon.model.scenario import Scenario
+from keepon.planner import plan as make_plan
 from keepon.planner.verify import problems
+from keepon.targets.sim.construction import OWN_RING, by_construction
 from port_cases import bridge, link, planned, ran, scenario_of, station, stream
 
 
@@ -144,3 +148,48 @@ def test_a_deadline_of_the_last_bit_is_that_of_planner_checker_and_run() -> None
     assert run["first_bad"]["seq"] == run["worst"]["seq"]
     _, result = ran(last_bit(60_000), plan)
     assert result["streams"]["set"]["outcome"] == "met"
+
+
+GENERIC = 'keepon = { backend = "generic" }\n'
+
+
+def generic(more: str = GENERIC, **own: Any) -> Scenario:
+    keys = {"period_ns": 4_000_000, "advance_ns": 3_500_000, **own}
+    return scenario_of(station("plc", more=more), *cell("standard")[1:-1],
+                       stream("set", "plc", "drive", **keys))  # fmt: skip
+
+
+def test_the_error_of_the_generic_backend_is_in_bounds() -> None:
+    native, plan = planned(generic(more="")), planned(generic())
+    for key in ("delay_ns", "release_error_ns"):
+        own_ns = [each["streams"]["set"]["bounds"][key] for each in (native, plan)]
+        assert own_ns[1] - own_ns[0] == 500_000
+    assert problems(generic(), native) == [
+        "release interval of set is narrower than its driver can keep"
+    ]
+    build, result = ran(generic(), plan)
+    assert result["streams"]["set"]["outcome"] == "met"
+    assert OWN_RING in by_construction(build.scenario)
+    words = link_options(Machine(generic(), plan, "keepon", "eth0", "rt0"), generic().station[0])
+    assert words[words.index("backend") + 1] == "generic"
+
+
+@pytest.mark.parametrize(
+    ("more", "keys", "said"),
+    [
+        (GENERIC, {"advance_ns": 2_999_999}, "`stream[0].advance_ns`"),
+        (GENERIC.replace(" }", ', clock = "dual" }'), {}, "`station[0].keepon.clock`"),
+    ],
+)
+def test_what_the_generic_backend_cannot_do_is_refused(
+    more: str, keys: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(ConfigError) as refused:
+        generic(more, **keys)
+    assert said in str(refused.value)
+
+
+def test_a_deadline_that_the_generic_backend_cannot_keep_is_refused() -> None:
+    why = make_plan(generic(deadline_ns=100_000))["why"]
+    assert why["constraint"] == "deadline"
+    assert "delay_ns = 5" in why["message"]

@@ -194,7 +194,7 @@ def test_keys_of_the_driver_are_those_of_its_rows() -> None:
     is not "auto" is the row's.
     """
     keys = SCHEMA["$defs"]["KeeponOptions"]["properties"]
-    assert keys.keys() - {option.field for option in OPTIONS} == {"classes"}
+    assert keys.keys() - {option.field for option in OPTIONS} == {"backend_error_ns", "classes"}
     for option in (option for option in OPTIONS if option.field in keys):
         key = keys[option.field]
         for entry in key.get("anyOf", [key]):

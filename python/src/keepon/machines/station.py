@@ -124,6 +124,8 @@ def _link(machine: Machine, station: Station) -> Iterator[Step]:
     mtu = machine.mtu(station)
     if mtu is not None and mtu < ETHERNET_MTU:
         yield Told(f"Slots carry {nic}'s own frames up to MTU {mtu}; longer ones are dropped.")
+    if station.keepon.backend == "generic":
+        yield steps.Module("keepon_generic")
     yield steps.AddKeepon(nic, device, tuple(link_options(machine, station)))
     yield steps.SetUp(device)
 

@@ -8,7 +8,7 @@ from collections import deque
 from typing import Any
 
 from keepon.errors import ConfigError, SeveralConfigError, one_line
-from keepon.model import faultchecks, foreign, framelengths, ptpgates, validation
+from keepon.model import backends, faultchecks, foreign, framelengths, ptpgates, validation
 from keepon.model.hosts import HOSTS, check_stages
 from keepon.model.qdiscs import scenarios as qdiscs
 from keepon.model.scenario import Scenario
@@ -497,7 +497,13 @@ def check(scenario: Scenario, source: str) -> None:
         with wrong:
             _load(source, scenario, index, neighbours)
     wrong.end()
-    for check_more in (foreign.check, framelengths.check, ptpgates.check, qdiscs.check):
+    for check_more in (
+        backends.check,
+        foreign.check,
+        framelengths.check,
+        ptpgates.check,
+        qdiscs.check,
+    ):
         with wrong:
             check_more(scenario, source)
     with wrong:

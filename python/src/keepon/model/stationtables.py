@@ -133,6 +133,14 @@ class KeeponOptions(Table):
     """"phase-locked": slots start on a grid of network time. "paper": slots run free, as
     published, with a counted clock and, if "auto", a depth of one batch and a partition of one
     ring."""
+    backend: Literal["native", "generic"] = "native"
+    """"native": a driver that lends its ring. "generic": the driver that the card has, whatever it
+    is; the clock is further off then (`backend_error_ns`), and streams need 3 ms of `advance_ns`
+    (docs/nics.md). The simulator sends by a ring in either case."""
+    backend_error_ns: Annotated[int, Whole(0, SECOND_NS, remedy=POSITIVE)] = 500_000
+    """How far in ns frames may leave from their slots, either way, with `backend = "generic"`: what
+    the link says of its clock, `clock_error_ps`. Some 0.5 ms on the models of
+    cards seen."""
     slot_bytes: Annotated[int | Auto, Whole(64, 1522, words=("auto",))] = "auto"
     """Bytes of a slot with FCS. In mode "phase-locked" its time, with 20 bytes of preamble and gap,
     must divide the periods of the station's streams. "auto": the shortest that holds all frames

@@ -98,6 +98,7 @@ def cpu_spec(station: Station) -> tuple[CpuSpec, list[Sourced]]:
 def keepon_spec(station: Station, planned: PlannedStation) -> KeeponSpec:
     """A port with driver "keepon"."""
     fields = driver_fields(station, planned)
+    fields.pop("backend", None)  # the simulator's ring is its own
     if not fields["frame_bytes_max"]:
         del fields["frame_bytes_max"]  # stated, it costs a larger budget
     return KeeponSpec(

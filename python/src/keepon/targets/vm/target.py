@@ -116,6 +116,11 @@ def check_supported(scenario: Scenario) -> None:
                 " which begins with 2026, and Linux waits for it; write base-time"
                 f" {tree.root.base_ns % tree.root.cycle_ns}, which has the same phase"
             )
+        if station.keepon.backend == "generic":
+            raise ConfigError(
+                f'{where}.keepon.backend` = "generic": must be "native" for target vm, whose NICs'
+                " lend their rings; take target host, or sim"
+            )
         if station.keepon.clock == "dual":
             raise ConfigError(
                 f'{where}.keepon.clock` = "dual": must be "interpolated" or "counter"; not'
