@@ -10,12 +10,13 @@ import pytest
 from keepon.errors import ConfigError
 from keepon.machines.planned import link_options
 from keepon.machines.station import Machine
+from keepon.measure import causes
 from keepon.model.plan import Plan
 from keepon.model.scenario import Scenario
 from keepon.planner import plan as make_plan
 from keepon.planner.verify import problems
 from keepon.targets.sim.construction import OWN_RING, by_construction
-from port_cases import bridge, link, planned, ran, scenario_of, station, stream
+from port_cases import bridge, link, planned, ran, scenario_of, station, stream, table
 
 
 def cell(driver: str) -> list[str]:
@@ -193,3 +194,41 @@ def test_a_deadline_that_the_generic_backend_cannot_keep_is_refused() -> None:
     why = make_plan(generic(deadline_ns=100_000))["why"]
     assert why["constraint"] == "deadline"
     assert "delay_ns = 5" in why["message"]
+
+
+def babbling(driver: str, gates: str = "auto", value_ns: int = 100_000) -> Scenario:
+    """The cell with a talker whose stream has the queue of the controller's in the bridge."""
+    parts = [part.replace('"auto"', f'"{gates}"') for part in cell("standard")]
+    fault = {"at_s": 0.06, "kind": "babble", "node": "io", "value_ns": value_ns}
+    get = stream("get", "io", "drive", deadline_ns=60_000)
+    return scenario_of(*parts, station("io", driver), link("io", "sw"), get, table("fault", fault))
+
+
+@pytest.mark.parametrize(
+    ("driver", "missed"), [("launchtime", {"set": 30, "get": 30}), ("keepon", {})]
+)
+def test_a_run_names_the_talker_that_sends_too_often(driver: str, missed: dict[str, int]) -> None:
+    """Its frames take windows of others, unless its driver has no slots for them."""
+    scenario = babbling(driver)
+    plan = planned(scenario)
+    _, result = ran(scenario, plan)
+    assert {name: entry["missing"] for name, entry in result["streams"].items()
+            if entry["outcome"] == "missed"} == missed  # fmt: skip
+    named = [causes.text(row) for row in causes.of_run(result, scenario.effective(), plan)]
+    named_so = (
+        "babble: a talker sends too often: io, one more of get each 100000 ns from 0.06 s on"
+        " (30 of set, 30 of get); none: a fault of the scenario asks for it"
+    )
+    assert named == ([named_so] if missed else [])
+    other = {**plan["streams"]["set"], "routes": {"io": ["sw"]}}
+    apart = {**plan, "streams": {**plan["streams"], "set": other}}
+    (row,) = causes.of_run(result, scenario.effective(), apart) if missed else [{}]
+    assert list(row.get("frames", [])) == list(missed)[1:]
+
+
+def test_a_babbling_talker_is_one_and_its_frames_have_a_period() -> None:
+    for change, said in (({"node": "drive"}, "`fault[0].node`"), ({"value_ns": 9}, "value_ns")):
+        fault = {"at_s": 0.06, "kind": "babble", "node": "plc", "value_ns": 1000, **change}
+        with pytest.raises(ConfigError) as refused:
+            scenario_of(*cell("standard"), table("fault", fault))
+        assert said in str(refused.value)

@@ -444,7 +444,7 @@ class Cause(TypedDict):
     """By what frames of streams went missing or best effort was lost, and what helps."""
 
     cause: str
-    """the verdict on the frames, the place where they were lost, or "best effort\""""
+    """the verdict on the frames, the place where they were lost, "babble" or "best effort\""""
     meaning: str
     """what that says"""
     frames: Counts

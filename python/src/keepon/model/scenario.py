@@ -186,13 +186,15 @@ class Fault(Table):
     kind: Annotated[str, Name()]
     """"poll-stall", "clock-step", "link-down", "late-submit", "wire-pause"; in the simulator, on a
     station that has `host.cores`, also "cpu-stall"; with `sync.mode` "ptp" or "gptp" also
-    "lost-sync" and "master-change", not in target vm. Target host makes "late-submit" only."""
+    "lost-sync" and "master-change", not in target vm, and "babble", which only the simulator has.
+    Target host makes "late-submit" only."""
     node: Annotated[str, Name()]
     """Node it happens to: a station; of "lost-sync" and "master-change" also a bridge. Of
     "poll-stall", "link-down" and "wire-pause" a port (`NAME.0`), where the station has several."""
     value_ns: Annotated[int, Whole(-(2**62), 2**62)] = 0
     """For how long, or by how much, in ns; only a "clock-step" may be negative, and "wire-pause"
-    is at most 1000 s. "master-change" does not use it."""
+    is at most 1000 s. "master-change" does not use it. Of "babble" it is the time from one frame
+    too many to the next."""
 
 
 class PlannerOptions(Table):
@@ -266,7 +268,25 @@ class Scenario(Table):
     def load_flows(self) -> dict[str, Load]:
         """Loads, and what answers them, by what the simulator calls their frames."""
         answers = {f"{load.id} acks": back for load in self.load for back in load.answers()}
-        return {load.id: load for load in self.load} | answers
+        return {load.id: load for load in (*self.load, *self.babbled())} | answers
+
+    def babbled(self) -> list[Load]:
+        """Frames of faults "babble": more of the first stream of its node, without txtimes."""
+        found = []
+        for number, fault in enumerate(self.fault):
+            own = [stream for stream in self.stream if stream.talker == fault.node]
+            if fault.kind != "babble" or not own:
+                continue
+            first = own[0]
+            found.append(
+                Load.model_construct(  # its start and rate have other ranges than a load's
+                    id=f"{first.id} babble {number}", talker=first.talker,
+                    listener=first.listeners[0], frame_bytes=first.frame_bytes,
+                    rate_bps=first.frame_bytes * 8 * SECOND_NS // fault.value_ns,
+                    start_ns=round(fault.at_s * SECOND_NS), tc=first.tc, priority=first.priority,
+                )
+            )  # fmt: skip
+        return found
 
     def station_named(self, name: str) -> Station:
         """The station called `name`; KeyError if there is none."""

@@ -16,7 +16,7 @@ from keepon.model.foreign import sent_period_ns
 from keepon.model.gates import ALL_GATES
 from keepon.model.hosts import Sourced
 from keepon.model.plan import Plan
-from keepon.model.scenario import Scenario, Stream
+from keepon.model.scenario import Load, Scenario, Stream
 from keepon.model.timing import epoch_ns_for, talk_start_ns
 from keepon.model.topology import Topology
 from keepon.targets.sim import timesync
@@ -68,7 +68,9 @@ class Build:
                     )
         self.start_ns = talk_start_ns(scenario, plan)
         self.streams = {stream.id: self._add_stream(stream) for stream in scenario.stream}
-        self.loads = {load.id: self._add_load(load.id) for load in scenario.load}
+        self.loads = {load.id: self._add_load(load) for load in scenario.load}
+        for load in scenario.babbled():
+            self._add_load(load)
         if scenario.sync.by_ptp:
             self.simulation.set_sync(timesync.sync_spec(scenario, self.nodes))
         driven = {station.name: scenario.driver_of(station, run) for station in scenario.station}
@@ -80,6 +82,8 @@ class Build:
                 continue  # only keepon polls; the fault concerns the station in its other runs
             if fault.kind == "master-change":
                 continue  # a part of sync_spec()
+            if fault.kind == "babble":
+                continue  # frames like those of loads
             number = 0 if struck is None else topology.ports_of(node).index(struck)
             self.simulation.add_fault(
                 fault.kind, self.nodes[node], round(fault.at_s * 1e9), fault.value_ns, number
@@ -110,8 +114,7 @@ class Build:
         )
         return self.simulation.add_stream(spec)
 
-    def _add_load(self, name: str) -> int:
-        load = next(entry for entry in self.scenario.load if entry.id == name)
+    def _add_load(self, load: Load) -> int:
         way = self.topology.shortest(load.talker, load.listener)
         spec = LoadSpec(
             id=load.id,
