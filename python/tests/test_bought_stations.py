@@ -15,6 +15,7 @@ from keepon.model.plan import Plan
 from keepon.model.scenario import Scenario
 from keepon.planner import plan as make_plan
 from keepon.planner.verify import problems
+from keepon.report.screen import uses
 from keepon.targets.sim.construction import OWN_RING, by_construction
 from port_cases import bridge, link, planned, ran, scenario_of, station, stream, table
 
@@ -64,6 +65,8 @@ def test_bounds_hold_whenever_frames_of_a_bought_device_come(gates: str, longer_
     scenario = watched(gates)
     plan = planned(scenario)
     assert (bound_ns(plan), bound_ns(plan, "pictures")) == (bound_ns(alone) + longer_ns, None)
+    use = {(use.here, use.there): use for use in uses(scenario, plan)}["cam", "sw"]
+    assert (use.streams_bps, use.best_effort_bps) == (0, WIRE_NS * 1e3)
     build, result = ran(scenario, plan)
     assert {entry["outcome"] for entry in result["streams"].values()} == {"met"}
     own = build.schedule(scenario.stream[1])

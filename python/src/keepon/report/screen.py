@@ -13,6 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from keepon.machines.planned import ETHERNET_MTU, mtu_of
+from keepon.model import foreign
 from keepon.model.names import ranged
 from keepon.model.plan import Plan
 from keepon.model.scenario import Scenario
@@ -92,6 +93,7 @@ def uses(scenario: Scenario, plan: Plan) -> list[Use]:
     others: dict[tuple[str, str], float] = {}
     framed: dict[tuple[str, str], int] = {}
     rest: set[tuple[str, str]] = set()
+    theirs = [stream for _, stream in foreign.streams(scenario)]
     for stream in scenario.stream:
         planned = plan["streams"][stream.id]
         ways = {
@@ -100,8 +102,9 @@ def uses(scenario: Scenario, plan: Plan) -> list[Use]:
             for hop in itertools.pairwise((stream.talker, *route, listener))
         }
         wire_bytes = planned["frame_bytes_on_wire"] + OVERHEAD_BYTES
+        sent = others if stream in theirs else own
         for hop in ways:
-            own[hop] = own.get(hop, 0) + wire_bytes * 8e9 / stream.period_ns
+            sent[hop] = sent.get(hop, 0) + wire_bytes * 8e9 / stream.period_ns
     for _, load, path in topology.best_effort:
         share = (load.frame_bytes + OVERHEAD_BYTES) / load.frame_bytes
         for hop in itertools.pairwise(path):

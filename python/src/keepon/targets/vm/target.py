@@ -86,6 +86,7 @@ def check_supported(scenario: Scenario) -> None:
         )
     for index, station in enumerate(scenario.station):
         where = f"key `station[{index}]"
+        check_real(where, station)
         if scenario.sync.mode == "ideal" and station.clock_ppm:
             raise ConfigError(
                 f'{where}.clock_ppm` = {station.clock_ppm}: must be 0 with sync.mode = "ideal" for'
@@ -108,7 +109,6 @@ def check_supported(scenario: Scenario) -> None:
                     f"{where}.nic.{key}` = {getattr(station.nic, key)}: must be {default.default}"
                     " for target vm; its NICs are those of keepon_hwsim"
                 )
-        check_real(where, station)
         tree = tree_of(station)
         if tree and isinstance(tree.root, Taprio) and tree.root.base_ns > GUEST_START_NS:
             raise ConfigError(
