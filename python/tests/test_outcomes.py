@@ -322,7 +322,7 @@ def test_the_report_marks_every_bound_that_was_missed() -> None:
     )
     plan = session.planned(scenario)
     result = run_all(scenario, plan, 1).result
-    assert "; deadline missed by S1" in verdict.told(result["runs"][0])
+    assert "; deadline missed by S1" in verdict.account(result["runs"][0])
     (row,) = report.bound_rows(result, plan)
     keys = ["deadline_ns"]
     cells = dict(zip([*keys, "due", "missing"], row["runs"][0], strict=True))
@@ -331,13 +331,46 @@ def test_the_report_marks_every_bound_that_was_missed() -> None:
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("missing", "found", "by_deadline", "by_bounds", "of_peer", "words"),
+    [
+        (0, {"delay_ns": "missed", "deadline_ns": "met"}, "met", "missed", "met",
+         "2 frames due; its own bounds missed by S1"),
+        (0, {"delay_ns": "met", "jitter_ns": "missed", "delay_min_ns": "missed"},
+         "nothing checked", "missed", "missed", "2 frames due; its own bounds missed by S1"),
+        (0, {"delay_ns": "met", "deadline_ns": "missed"}, "missed", "met", "missed",
+         "2 frames due; deadline missed by S1, by up to 2.500 us"),
+        (1, {"delay_ns": "met", "deadline_ns": "met"}, "missed", "missed", "missed",
+         "2 frames due; 1 of them missing"),
+    ],
+)  # fmt: skip
+def test_a_peer_is_judged_by_the_deadline(
+    missing: int, found: dict[str, str], by_deadline: str, by_bounds: str, of_peer: str, words: str
+) -> None:
+    """Bounds are those of a plan for another driver: how it did against them stands beside."""
+    worst: dict[str, Any] = {"bound_ns": 1000, "worst_ns": 3500}
+    checks: Any = {key: {"outcome": outcome, **worst} for key, outcome in found.items()}
+    entry: Any = {"due": 2, "missing": missing, "bound_check": checks}
+    entry["outcome"] = outcomes.of_stream(2, missing, checks)
+    run: Any = {"driver": "standard", "streams": {"S1": entry}, "loads": {}, "onset": None}
+    outcomes.add_sides(run)
+    assert (entry["by_deadline"], entry["by_bounds"]) == (by_deadline, by_bounds)
+    run |= {"outcome": entry["outcome"], "causes": []}
+    result: Any = {"judged": "keepon", "runs": [run], "effective": {}}
+    (shown,) = verdict.verdicts(result)
+    assert (shown.outcome, shown.told) == (of_peer, words)
+    assert verdict.verdicts({**result, "judged": "standard"})[0].outcome == entry["outcome"]
+
+
 def test_every_bound_that_is_checked_has_a_name_in_words() -> None:
     assert set(verdict.NAMES) == set(report.RUN_TITLES)
     for key, words in verdict.NAMES.items():
-        missed: Any = {"due": 2, "missing": 0, "bound_check": {key: {"outcome": "missed"}}}
+        check = {"outcome": "missed", "bound_ns": 1000, "worst_ns": 3500}
+        missed: Any = {"due": 2, "missing": 0, "bound_check": {key: check}}
         run: Any = {"streams": {"S1": missed}, "loads": {}, "onset": None}
-        told = verdict.told(run)
+        told = verdict.account(run)
         assert f"; {words} missed by S1" in told and "_" not in told
+        assert (", by up to 2.500 us" in told) == (key == "deadline_ns")
 
 
 def test_frames_that_come_early_are_in_the_figures() -> None:

@@ -197,7 +197,7 @@ def test_what_stamps_cannot_show_is_not_said_to_be_for_want_of_frames(
     }  # fmt: skip
     entry["bound_check"]["delay_ns"] = late
     entry["bound_check"]["release_error_ns"] = {**late, "worst_ns": None}
-    told = verdict.told(result["runs"][0])
+    told = verdict.account(result["runs"][0])
     assert "delay of S1 not checked, stamps come late" in told
     assert "release error of S1 not checked, no stamp is of the wire" in told
     assert "too few frames" not in told

@@ -158,6 +158,11 @@ class MeasuredStream(Accounting, Quantities, Outliers):
 class StreamResult(MeasuredStream):
     """A stream in one run."""
 
+    by_deadline: NotRequired[OutcomeName]
+    """its outcome by the deadline alone, by which peers are judged; absent in results of earlier
+    versions"""
+    by_bounds: NotRequired[OutcomeName]
+    """its outcome by the bounds alone; absent in results of earlier versions"""
     delay_series: NotRequired[DelaySeries]
     """delays over time; absent in results of earlier versions"""
     delay_distribution: NotRequired[DelayDistribution]

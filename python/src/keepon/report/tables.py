@@ -87,7 +87,8 @@ def _delay_table(
         for column in COLUMNS:
             table.add_column(f"{driver}\n{column}", justify="right", no_wrap=True)
         table.add_column(f"{driver}\nmissing", justify="right", no_wrap=True)
-        table.add_column(f"{driver}\noutcome", no_wrap=True)
+        for column in ("deadline", "bounds"):
+            table.add_column(f"{driver}\n{column}", no_wrap=True)
     for driver in published_drivers if with_published else ():
         for column in COLUMNS:
             table.add_column(
@@ -98,7 +99,10 @@ def _delay_table(
         for driver in drivers:
             own = row["runs"][driver]
             style = "" if own["met"] else "[red]"
-            values = (own["mean"], own["p99"], own["max"], own["missing"], own["outcome"])
+            values = (
+                own["mean"], own["p99"], own["max"], own["missing"], own["by_deadline"],
+                own["by_bounds"],
+            )  # fmt: skip
             cells.extend(f"{style}{value}" for value in values)
         if with_published and row["published"]:
             cells.extend(
