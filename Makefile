@@ -16,7 +16,7 @@ DESTDIR ?=
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' "$(ROOT)/Makefile"
 
-run: ## set up, build, simulate the habitat case study: table, result folder out/habitat
+run: ## set up, build, simulate a cell with Keepon and an ordinary driver: table, result folder out/plain-cell
 	@"$(SCRIPTS)/run"
 
 quick: ## tests without a guest and nothing marked slow

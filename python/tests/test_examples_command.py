@@ -57,7 +57,7 @@ def test_a_name_that_is_none_is_told_the_names(tmp_path: Path) -> None:
     done = keepon("examples", "gpt", folder=tmp_path)
     assert done.returncode == 2
     assert done.stderr == (
-        'keepon: argument NAME = "gpt": must be one of gateway, gptp, habitat, robot-cell,'
-        " three-classes, three-stations, two-stations; choose one\n"
+        'keepon: argument NAME = "gpt": must be one of gateway, gptp, habitat, plain-cell,'
+        " robot-cell, three-classes, three-stations, two-stations; choose one\n"
     )
     assert list(tmp_path.iterdir()) == []

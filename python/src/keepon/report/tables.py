@@ -25,6 +25,9 @@ from keepon.report.page import (
     comparison,
 )
 
+CLOCKS_MAX = 3
+"""Rows for each driver."""
+
 
 def delays(result: Result, width: int | None) -> list[Table]:
     """Mean, P99 and max delay per stream and driver in us, beside the published ones; clocks, if
@@ -129,14 +132,22 @@ def delay_notes(result: Result) -> list[str]:
 
 
 def clocks(result: Result) -> Table | None:
-    """Offset of every clock that PTP set, in us; None if there is none."""
+    """Offset of clocks that PTP set, in us, of each driver those that are farthest off; None if
+    there is none.
+    """
     rows = clock_rows(result)
     if not rows:
         return None
+    shown = []
+    for run in result["runs"]:
+        own = [row for row in rows if row["driver"] == run["driver"]]
+        shown += sorted(own, key=lambda row: row["max"] != "-" and -float(row["max"]))[:CLOCKS_MAX]
     quantities = ("mean", "stddev", "p99.9", "rms", "max")
     columns = [*(f"{name} us" for name in quantities), "locked after s"]
     table = _table("", ["driver", "node", "clock"], columns)
-    for row in rows:
+    if len(shown) < len(rows):
+        table.caption = f"and {len(rows) - len(shown)} clocks no farther off: report.html"
+    for row in shown:
         lock = "-" if row["lock_s"] is None else f"{row['lock_s']:.2f}"
         numbers = [row[key] for key in ("mean", "stddev", "p999", "rms", "max")]
         table.add_row(row["driver"], row["node"], row["source"], *numbers, lock)
