@@ -210,7 +210,7 @@ def first_frames(result: Result) -> list[Panel]:
     streams = chain_of(result)
     return _frame_by_frame(
         "first",
-        "first frames measured",
+        "first frames",
         {
             run["driver"]: {name: (0, run["streams"][name]["first_delays_ns"]) for name in streams}
             for run in result["runs"]

@@ -12,7 +12,7 @@ import tomli_w
 from keepon.model import examples, loading, outcomes, published
 from keepon.model.plan import Plan
 from keepon.model.result import BoundCheck, BridgeResult, Clock, Result, StationResult, StreamResult
-from keepon.report import delayplots, gantt, origin, sections, topology, verdict
+from keepon.report import delayplots, gantt, origin, screen, sections, topology, verdict
 from keepon.report.grids import WIDTHS, Cell, Column, Grid
 from keepon.report.html import environment
 from keepon.report.panels import Panel
@@ -392,6 +392,7 @@ def stream_panels(result: Result) -> tuple[dict[str, list[Panel]], int]:
 def render(result: Result, plan: Plan, more: str = "") -> str:
     """HTML of a result; `more` is HTML of what else was found."""
     habitat = is_case_study(result["effective"])
+    scenario = loading.of_document(result["effective"], "table `effective`")
     plots, left_out = stream_panels(result)
     return (
         environment()
@@ -402,7 +403,7 @@ def render(result: Result, plan: Plan, more: str = "") -> str:
             verdicts=verdict.verdicts(result),
             streams=sections.streams(result, plan, plots),
             delays=delay_grid(result),
-            picture=topology.drawn(result, plan),
+            picture=topology.drawn(result, plan, screen.uses(scenario, plan)),
             routes=sections.routes(result, plan),
             chart=gantt.chart(result, plan),
             windows=sections.windows(result, plan),
@@ -425,7 +426,7 @@ def render(result: Result, plan: Plan, more: str = "") -> str:
             settings=origin.settings(result),
             calibrated=sections.calibrated(result),
             chosen=sections.chosen(result),
-            planned=sections.planned_stations(plan),
+            planned=sections.planned_stations(scenario, plan),
             unpublished=[
                 row["stream"] for row in comparison(result) if row["note"] == "not published"
             ],

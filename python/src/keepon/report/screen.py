@@ -79,6 +79,10 @@ class Use:
     """TCP, or a load that saturates, takes what there is"""
 
     @property
+    def share(self) -> float:
+        return (self.streams_bps + self.best_effort_bps) / self.rate_bps
+
+    @property
     def over(self) -> bool:
         return self.best_effort_bps > self.room_bps
 
@@ -122,7 +126,7 @@ def uses(scenario: Scenario, plan: Plan) -> list[Use]:
         if hop in left and asked_bps:  # what slots leave is of frames, without their gaps
             room_bps = left[hop] * asked_bps / framed[hop]
         found.append(Use(here, there, rate_bps, sent_bps, asked_bps, room_bps, is_rest))
-    return sorted(found, key=lambda use: -(use.streams_bps + use.best_effort_bps) / use.rate_bps)
+    return sorted(found, key=lambda use: -use.share)
 
 
 def warnings(scenario: Scenario, plan: Plan) -> list[str]:
@@ -217,13 +221,21 @@ def needs(scenario: Scenario, plan: Plan) -> list[str]:
     return [f"needs {switches}", f"needs {clocks}" if mode in CLOCKS else clocks]
 
 
-def mtus(scenario: Scenario, plan: Plan) -> str:
-    """The MTU of every station, of its keepon devices for what has no priority."""
-    named: dict[str, list[str]] = {}
+def mtu_of_ports(scenario: Scenario, plan: Plan) -> dict[str, str]:
+    """The MTU of every station's port, of keepon devices for what has no priority."""
+    found = {}
     for name, port in Topology(scenario).ports.items():
         mtu: int | None = ETHERNET_MTU
         if "allowed" in plan["stations"].get(name, {}):
             station = scenario.station_named(port.station)
             mtu = mtu_of(scenario, station, plan["stations"][name])
-        named.setdefault("none (no slots)" if mtu is None else str(mtu), []).append(name)
+        found[name] = "none (no slots)" if mtu is None else str(mtu)
+    return found
+
+
+def mtus(scenario: Scenario, plan: Plan) -> str:
+    """The same in a line."""
+    named: dict[str, list[str]] = {}
+    for name, mtu in mtu_of_ports(scenario, plan).items():
+        named.setdefault(mtu, []).append(name)
     return "MTU " + "; ".join(f"{mtu}: {ranged(names)}" for mtu, names in named.items())

@@ -8,16 +8,21 @@ from __future__ import annotations
 import itertools
 import math
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from keepon.model.names import ranged
 from keepon.model.plan import Plan
 from keepon.model.result import Result
 from keepon.report.panels import STYLES
+from keepon.report.screen import Use
 
 BOX_WIDTH, BOX_HEIGHT = 150, 38
 _BRIDGE_WIDTH = 84
 _AISLE = 64
+_BESIDE = 140
+"""Between stations and bridges: room for what is written at a cable."""
 _ROW = 48
 _LANE = 3.4
 LANES_MAX = 14
@@ -89,14 +94,17 @@ class Way:
 
 @dataclass(frozen=True)
 class Link:
-    """A cable: its ends in the picture, and what is written beside it."""
+    """A cable: its ends in the picture, and what is written where, in red if `over`."""
 
     x1: float
     y1: float
     x2: float
     y2: float
+    x: float
+    y: float
     text: str
     title: str
+    over: bool
 
 
 @dataclass
@@ -165,7 +173,7 @@ def _placed(effective: dict[str, Any]) -> tuple[dict[str, tuple[float, float]], 
     layers = _layers(bridges, near)
     widest = max((len(layer) for layer in layers), default=0)
     core = max(1, widest) * _BRIDGE_WIDTH + max(0, widest - 1) * _AISLE
-    width = 2 * (BOX_WIDTH + _AISLE) + core
+    width = 2 * (BOX_WIDTH + _BESIDE) + core
     places: dict[str, tuple[float, float]] = {}
     top = 10.0
     for layer in layers:
@@ -228,8 +236,8 @@ def _segment(here: Box, there: Box, beside: float, lane: float) -> Segment:
     return Segment(line, head)
 
 
-def drawn(result: Result, plan: Plan) -> Picture:
-    """The network of a result, with the routes of its plan."""
+def drawn(result: Result, plan: Plan, used: Iterable[Use] = ()) -> Picture:
+    """The network of a result, with the routes of its plan, and what is used of its links."""
     effective = result["effective"]
     places, width, height = _placed(effective)
     ways = {
@@ -265,7 +273,7 @@ def drawn(result: Result, plan: Plan) -> Picture:
             for listener, route in plan["streams"][name]["routes"].items()
         )
         picture.ways.append(Way(name, number % STYLES, number // STYLES % 2 == 1, told, segments))
-    _add_links(picture, effective, places, on_link)
+    _add_links(picture, effective, boxes, on_link, {(use.here, use.there): use for use in used})
     return picture
 
 
@@ -276,7 +284,8 @@ def _add_boxes(
         name = station["name"]
         sent = [stream["id"] for stream in effective["stream"] if stream["talker"] == name]
         got = sum(name in stream["listeners"] for stream in effective["stream"])
-        words = f"sends {', '.join(sent) if len(sent) < 4 else f'{len(sent)} streams'}"
+        sent += [load["id"] for load in effective.get("load", []) if load["talker"] == name]
+        words = f"sends {ranged(sent)}"
         second = words if sent else f"gets {got} stream{'s' * (got != 1)}" if got else "no streams"
         title = f"{name}: {station['driver']}, {second}"
         picture.boxes.append(Box(name, *places[name], BOX_WIDTH, (name, second), title, False))
@@ -291,18 +300,38 @@ def _add_boxes(
 def _add_links(
     picture: Picture,
     effective: dict[str, Any],
-    places: dict[str, tuple[float, float]],
+    boxes: dict[str, Box],
     on_link: dict[frozenset[str], list[str]],
+    used: dict[tuple[str, str], Use],
 ) -> None:
     for link in effective["link"]:
         first, second = link["ends"]
-        count = len(on_link.get(frozenset((first, second)), ()))
+        users = on_link.get(frozenset((first, second)), [])
         rate_bps = link.get("rate_bps") or effective["defaults"]["rate_bps"]
+        own = [used[way] for way in ((first, second), (second, first)) if way in used]
+        full = f", {max(use.share for use in own):.1%}" if own else ""
+        full += " + rest" * any(use.takes_rest for use in own)
+        count = "" if picture.lanes or not users else f"{len(users)}: "
+        here, there = boxes[first], boxes[second]
+        dx, dy = there.x - here.x, there.y - here.y
+        middle = (1 + _seen(here, dx, dy) - _seen(there, dx, dy)) / 2
+        lines = [f"{first} – {second}: {_rate(rate_bps)}"]
+        lines += [
+            f"{use.here} → {use.there}: streams {use.streams_bps / rate_bps:.1%}, best effort"
+            f" {use.best_effort_bps / rate_bps:.1%}" + " and what is left" * use.takes_rest
+            for use in own
+        ]
+        lines.append(ranged(users) or "no streams")
         picture.links.append(
             Link(
-                *places[first],
-                *places[second],
-                "" if picture.lanes or not count else str(count),
-                f"{first} – {second}: {_rate(rate_bps)}, {count} stream{'s' * (count != 1)}",
+                here.x,
+                here.y,
+                there.x,
+                there.y,
+                here.x + dx * middle,
+                here.y + dy * middle,
+                f"{count}{_rate(rate_bps)}{full}",
+                "\n".join(lines),
+                any(use.over for use in own),
             )
         )

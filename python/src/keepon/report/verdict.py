@@ -32,7 +32,7 @@ _SENTENCES: dict[OutcomeName, str] = {
     outcomes.MET: "Every frame due was delivered, and every bound was kept.",
     outcomes.MISSED: "A frame due is missing, or a bound or a deadline was exceeded.",
     outcomes.NOTHING_CHECKED: "Nothing was missed, but not every bound could be checked.",
-    outcomes.NO_FRAMES: "No frame of a stream was due in the time measured.",
+    outcomes.NO_FRAMES: "No frame of a stream was due within duration_s.",
 }
 _OF_PEERS: dict[OutcomeName, str] = {
     outcomes.MET: "Every frame due was delivered, and every deadline was kept.",
@@ -108,7 +108,7 @@ def account(run: RunResult, of_peer: bool = False) -> str:
         f"{key} of {ranged(names)} not checked, {why}" for (key, why), names in unchecked.items()
     ]
     if none_due:
-        parts.append(f"none due of {ranged(none_due)} in the time measured; raise duration_s")
+        parts.append(f"none due of {ranged(none_due)} within duration_s; raise it")
     off_ns = origin.run_off_ns(run)
     if len(parts) == 1:
         apart = f", as far as clocks up to {origin.ns(off_ns)} ns apart show" if off_ns else ""
