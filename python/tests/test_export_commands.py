@@ -125,6 +125,24 @@ def test_the_command_of_a_remedy_can_be_pasted(
     assert shlex.split(said) == ["keepon", "plan", str(source), "--out", str(plan)]
 
 
+@pytest.mark.parametrize(("name", "out"), [("dot", "it.dot"), ("commands", "scripts")])
+def test_names_of_files_printed_are_names_of_files_written(
+    name: str, out: str, plan_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    words = (HABITAT, "--plan", plan_file, "--format", name, "--out", out)
+    assert keepon(monkeypatch, *words) == EXIT_MET
+    first, *others = capsys.readouterr().out.splitlines()
+    assert first == f"habitat: {name} written to {out}"
+    written = {str(path) for path in Path(out).glob("*") if path.name != "export.json"}
+    assert {line.strip() for line in others} == written
+    assert keepon(monkeypatch, *words, "--force", "--json") == EXIT_MET
+    document = json.loads(capsys.readouterr().out)
+    folder = tmp_path / out if document["out"] == "scripts" else tmp_path
+    assert all((folder / file).is_file() for file in document["files"])
+
+
 def test_a_changed_gate_is_noticed(
     habitat: Planned,
     tmp_path: Path,

@@ -161,4 +161,5 @@ def _written(
     else:
         (text,) = exported.files.values()
         output.write_file(out, text)
+        manifest["files"] = [out.name]
     return {**manifest, "out": str(out)}

@@ -334,7 +334,7 @@ def export_command(
         shared.print_json(document)
         return
     print(f"{document['scenario']}: {name} written to {document['out']}")
-    for file in document["files"]:
-        print(f"  {file}")
+    for file in document["files"] if Path(document["out"]).is_dir() else ():
+        print(f"  {Path(document['out']) / file}")
     for note in document["notes"]:
         edge.say(f"note: {note}")

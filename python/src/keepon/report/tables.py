@@ -146,7 +146,7 @@ def clocks(result: Result) -> Table | None:
     columns = [*(f"{name} us" for name in quantities), "locked after s"]
     table = _table("", ["driver", "node", "clock"], columns)
     if len(shown) < len(rows):
-        table.caption = f"and {len(rows) - len(shown)} clocks no farther off: report.html"
+        table.caption = f"and {len(rows) - len(shown)} clocks no farther off, which the report has"
     for row in shown:
         lock = "-" if row["lock_s"] is None else f"{row['lock_s']:.2f}"
         numbers = [row[key] for key in ("mean", "stddev", "p999", "rms", "max")]
