@@ -14,6 +14,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from helpers import HABITAT, ROBOT_CELL, ROOT, small, small_text
@@ -141,6 +142,25 @@ def test_names_of_files_printed_are_names_of_files_written(
     document = json.loads(capsys.readouterr().out)
     folder = tmp_path / out if document["out"] == "scripts" else tmp_path
     assert all((folder / file).is_file() for file in document["files"])
+
+
+def test_a_picture_of_the_network_needs_no_plan(
+    plan_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "it.svg"
+    words = (HABITAT, "--format", "svg", "--out", out)
+    assert keepon(monkeypatch, *words) == EXIT_MET
+    scenario = loading.load(HABITAT)
+    names = {node.name for node in (*scenario.station, *scenario.bridge)}
+    for more in ((), ("--plan", plan_file, "--force")):
+        assert keepon(monkeypatch, *words, *more) == (EXIT_MET if more else EXIT_INPUT)
+        text = out.read_text()
+        ElementTree.fromstring(text)
+        shown = re.findall(r">([^<>]+)</text>", text)
+        assert names | {"sends F2..4"} <= set(shown) and "var(" not in text
+        # Rates stand at every cable; routes and use are the plan's.
+        assert sum(word.startswith("1 Gb/s") for word in shown) == len(scenario.link)
+        assert ('id="route-F2"' in text) == ("1 Gb/s, 1.2%" in shown) == bool(more)
 
 
 def test_a_changed_gate_is_noticed(

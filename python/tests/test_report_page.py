@@ -127,7 +127,7 @@ def test_the_picture_has_every_node_apart_and_every_route(path: Path) -> None:
     scenario = loading.load(path)
     plan = session.planned(scenario)
     result = cast(Result, {"effective": scenario.effective()})
-    picture = topology.drawn(result, plan)
+    picture = topology.drawn(result["effective"], plan)
     names = {node.name for node in (*scenario.station, *scenario.bridge)}
     assert {box.name for box in picture.boxes} == names
     for one, other in itertools.combinations(picture.boxes, 2):
@@ -164,7 +164,7 @@ def test_boxes_do_not_cover_each_other_in_other_networks(shape: str, bridges: in
         "defaults": {"rate_bps": 10**9},
         "stream": [],
     }
-    picture = topology.drawn(cast(Result, {"effective": effective}), cast(Plan, {"streams": {}}))
+    picture = topology.drawn(effective, None)
     for one, other in itertools.combinations(picture.boxes, 2):
         across = abs(one.x - other.x) >= (one.width + other.width) / 2
         assert across or abs(one.y - other.y) >= topology.BOX_HEIGHT, (one.name, other.name)
@@ -174,7 +174,7 @@ def test_cables_have_rates_and_loads_and_stations_mtu_and_cpu() -> None:
     scenario = loading.load(ROOT / "examples" / "plain-cell.toml")
     plan = session.planned(scenario)
     result = cast(Result, {"effective": scenario.effective()})
-    picture = topology.drawn(result, plan, screen.uses(scenario, plan))
+    picture = topology.drawn(result["effective"], plan, screen.uses(scenario, plan))
     by_ends = {frozenset(link.ends): link for link in scenario.link}
     (robots,) = (link for link in picture.links if link.title.startswith("sw-cell – sw-robots"))
     # 100 Mb/s of 1518 bytes of each camera with 20 of preamble and gap, two streams of robots.
@@ -186,7 +186,7 @@ def test_cables_have_rates_and_loads_and_stations_mtu_and_cpu() -> None:
     (camera,) = (box for box in picture.boxes if box.name == "camera1")
     assert camera.lines[1] == "sends video1"
     over = [dataclasses.replace(use, room_bps=0.0) for use in screen.uses(scenario, plan)]
-    assert any(link.over for link in topology.drawn(result, plan, over).links)
+    assert any(link.over for link in topology.drawn(result["effective"], plan, over).links)
     rows = {row[0].text: row for row in sections.planned_stations(scenario, plan).rows}
     assert rows.keys() == {station.name for station in scenario.station}
     share = plan["stations"]["drive2"]["headroom"]["cpu_share"]
@@ -197,7 +197,7 @@ def test_cables_have_rates_and_loads_and_stations_mtu_and_cpu() -> None:
 def test_two_stations_on_one_cable_stand_beside_each_other() -> None:
     scenario = loading.load(TWO_STATIONS)
     plan = session.planned(scenario)
-    picture = topology.drawn(cast(Result, {"effective": scenario.effective()}), plan)
+    picture = topology.drawn(scenario.effective(), plan)
     one, other = picture.boxes
     assert one.y == other.y < topology.BOX_HEIGHT * 1.5
 

@@ -38,7 +38,7 @@ def _interfaces() -> list[str]:
 
 example_names = _of(examples.names)
 interfaces = _of(_interfaces)
-formats = words("commands", "dot", "yang", "tsnkit", "tsntool")
+formats = words("commands", "dot", "yang", "tsnkit", "tsntool", "svg")
 shapes = words(*starter.SHAPES)
 
 

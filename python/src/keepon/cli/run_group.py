@@ -295,7 +295,7 @@ def export_command(
         Path,
         typer.Option(
             "--out",
-            help="Folder to write; for dot a file.",
+            help="Folder to write; for dot and svg a file.",
             show_default=False,
             callback=named,
         ),

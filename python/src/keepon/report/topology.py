@@ -14,7 +14,6 @@ from typing import Any
 
 from keepon.model.names import ranged
 from keepon.model.plan import Plan
-from keepon.model.result import Result
 from keepon.report.panels import STYLES
 from keepon.report.screen import Use
 
@@ -236,14 +235,12 @@ def _segment(here: Box, there: Box, beside: float, lane: float) -> Segment:
     return Segment(line, head)
 
 
-def drawn(result: Result, plan: Plan, used: Iterable[Use] = ()) -> Picture:
-    """The network of a result, with the routes of its plan, and what is used of its links."""
-    effective = result["effective"]
+def drawn(effective: dict[str, Any], plan: Plan | None, used: Iterable[Use] = ()) -> Picture:
+    """The network of a scenario, with the routes of its plan, and what is used of its links."""
     places, width, height = _placed(effective)
-    ways = {
-        stream["id"]: hops(stream["talker"], plan["streams"][stream["id"]]["routes"])
-        for stream in effective["stream"]
-    }
+    routed = effective["stream"] if plan is not None else []
+    routes = {} if plan is None else {name: it["routes"] for name, it in plan["streams"].items()}
+    ways = {stream["id"]: hops(stream["talker"], routes[stream["id"]]) for stream in routed}
     on_link: dict[frozenset[str], list[str]] = {}
     for name, pairs in ways.items():
         for pair in pairs:
@@ -254,7 +251,7 @@ def drawn(result: Result, plan: Plan, used: Iterable[Use] = ()) -> Picture:
     picture.lanes = max(map(len, on_link.values()), default=0) <= LANES_MAX
     _add_boxes(picture, effective, places)
     boxes = {box.name: box for box in picture.boxes}
-    for number, stream in enumerate(effective["stream"]):
+    for number, stream in enumerate(routed):
         name = stream["id"]
         segments = []
         for here, there in ways[name]:
@@ -270,7 +267,7 @@ def drawn(result: Result, plan: Plan, used: Iterable[Use] = ()) -> Picture:
             )
         told = ", ".join(
             " → ".join([stream["talker"], *route, listener])
-            for listener, route in plan["streams"][name]["routes"].items()
+            for listener, route in routes[name].items()
         )
         picture.ways.append(Way(name, number % STYLES, number // STYLES % 2 == 1, told, segments))
     _add_links(picture, effective, boxes, on_link, {(use.here, use.there): use for use in used})
@@ -321,7 +318,7 @@ def _add_links(
             f" {use.best_effort_bps / rate_bps:.1%}" + " and what is left" * use.takes_rest
             for use in own
         ]
-        lines.append(ranged(users) or "no streams")
+        lines += [ranged(users)] * bool(users)
         picture.links.append(
             Link(
                 here.x,
