@@ -20,6 +20,7 @@ from keepon_host.testbed import machine
 
 PR_SET_PDEATHSIG = 1
 END_S = 5.0
+SAID_S, LOOK_S = 10.0, 0.05
 MET, MISSED = 0, 1
 """Exit codes of keepon-talk and keepon-listen with a result (docs/tools.md)."""
 
@@ -101,6 +102,24 @@ class Children:
         """All of them. Raises as `Child.check`."""
         for child in self._all:
             child.check()
+
+    def await_said(self, child: Child, words: str, limit_s: float = SAID_S) -> None:
+        """Until it has printed these words among its errors. Raises as `Child.check`."""
+        begun_s = time.monotonic()
+        while words not in child.log.read_text(errors="replace"):
+            self.check()
+            if time.monotonic() - begun_s > limit_s:
+                raise EnvironmentProblemError(
+                    f"{child.what} was not ready in {limit_s:g} s; it said: {child.said()}"
+                )
+            time.sleep(LOOK_S)
+
+    def await_end(self) -> None:
+        """Until all have ended. Raises as `Child.check`."""
+        while any(child.process.poll() is None for child in self._all):
+            self.check()
+            time.sleep(LOOK_S)
+        self.check()
 
     def end(self) -> None:
         """End all that still run, softly at first."""

@@ -8,7 +8,6 @@ import shutil
 from dataclasses import dataclass, field
 from typing import Final
 
-from keepon_host.checkout import checkout_root
 from keepon_host.testbed.job import BASE, MAC, OUT, Job, ProgramJob, StationJob
 from keepon_host.testbed.session import LEAD_S
 
@@ -144,23 +143,6 @@ def check_loads(scenario: Scenario) -> None:
             f"load {scenario.load[0].id} is sent by iperf3, which is not installed; apt install"
             " iperf3, or leave [[load]] out"
         )
-
-
-def found_program(name: str) -> str:
-    """One of our programs, installed or built here.
-
-    Raises:
-        EnvironmentProblemError: it is neither.
-    """
-    installed = shutil.which(name)
-    if installed is not None:
-        return installed
-    built = checkout_root() / "out" / "build" / "python" / "tools" / name
-    if not built.is_file():
-        raise EnvironmentProblemError(
-            f"the program {name} is not here; run `scripts/setup run` in a checkout, or install it"
-        )
-    return str(built)
 
 
 def job_of(

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, cast
 
+from keepon_host.checkout import found_program
 from keepon_host.testbed import session
 from keepon_host.testbed.job import Job
 
@@ -39,7 +40,6 @@ from keepon.targets.host.places import (
     check_loads,
     check_places,
     clock_limit_ns,
-    found_program,
     job_of,
 )
 from keepon.targets.measured import measured_stream
