@@ -177,6 +177,7 @@ def test_bash_completes(tmp_path: Path, words: list[str], answer: str) -> None:
         *(([*words, "l"], ["lo"]) for words in (
             ["doctor"], ["bind"], ["unbind"], ["hwcheck"], ["start"], ["stop"], ["status"],
             ["link", "add"], ["link", "set"], ["link", "show"], ["link", "watch"],
+            ["measure", "host"],
         )),
         (["link", "add", "lo", "rt0", "slot"], ["slot_bytes"]),
         (["link", "add", "lo", "rt0", "slot_bytes", "1230", "clock", ""],

@@ -171,7 +171,8 @@ def _measured(asked: Asked, sender: tuple[str, str], receiver: tuple[str, str] |
         words += ["--fifo", str(asked.fifo)] if asked.fifo else []
         offsets = [_offset_ns(phc)]
         children.start("keepon-talk", sender[0], words, "talk.json")
-        children.await_end()
+        while not children.ended():
+            pass
         offsets.append(_offset_ns(phc))
         heard = json.loads((folder / "listen.json").read_text()) if receiver is not None else None
         return latencies(json.loads((folder / "talk.json").read_text()), heard, offsets)

@@ -16,8 +16,9 @@ from keepon_host import cli
 from keepon_host.start import driver, steps
 from typer.core import TyperCommand
 
-from keepon.cli import completed, edge
+from keepon.cli import completed, edge, measure_command
 from keepon.cli.export_command import checked_plan
+from keepon.cli.shared import EXIT_CODES
 from keepon.errors import EXIT_INPUT, ConfigError, one_line
 from keepon.machines import station as stations
 from keepon.model import loading
@@ -160,10 +161,11 @@ def add_to(app: typer.Typer) -> None:
     """All of them become commands of `app`."""
     groups = {
         "": app,
-        "measure": _group(app, "measure", "How late this machine is."),
+        "measure": _group(app, "measure", "How late this machine is, and frames between two."),
         "link": _group(
             app, "link", "Links of kind keepon on this machine, without iproute2's plugin."
         ),
     }
+    groups["measure"].command("link", epilog=EXIT_CODES)(measure_command.link)
     for name in cli.VERBS:
         _add(groups[name.rpartition(" ")[0]], name)

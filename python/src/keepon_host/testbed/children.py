@@ -107,19 +107,16 @@ class Children:
         """Until it has printed these words among its errors. Raises as `Child.check`."""
         begun_s = time.monotonic()
         while words not in child.log.read_text(errors="replace"):
-            self.check()
-            if time.monotonic() - begun_s > limit_s:
+            if child.check() or time.monotonic() - begun_s > limit_s:
                 raise EnvironmentProblemError(
                     f"{child.what} was not ready in {limit_s:g} s; it said: {child.said()}"
                 )
             time.sleep(LOOK_S)
 
-    def await_end(self) -> None:
-        """Until all have ended. Raises as `Child.check`."""
-        while any(child.process.poll() is None for child in self._all):
-            self.check()
-            time.sleep(LOOK_S)
-        self.check()
+    def ended(self) -> bool:
+        """Have all ended well, after a moment? Raises as `Child.check`."""
+        time.sleep(LOOK_S)
+        return all([child.check() for child in self._all])  # noqa: C419 (each has to be looked at)
 
     def end(self) -> None:
         """End all that still run, softly at first."""

@@ -79,6 +79,12 @@ class Host(Guest):
     """Names on this machine."""
 
     places: dict[str, Place] = field(default_factory=dict)
+    keepon_links: frozenset[str] = frozenset()
+    """Stations whose interface is a keepon link before the run."""
+
+    def is_keepon(self, station: str) -> bool:
+        """Its stamps are those of a keepon link."""
+        return station in self.keepon_links or self.driver(station) == "keepon"
 
     @property
     def target(self) -> str:

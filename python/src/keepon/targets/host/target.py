@@ -8,13 +8,13 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, cast
 
 from keepon_host.checkout import found_program
 from keepon_host.testbed import session
-from keepon_host.testbed.job import Job
+from keepon_host.testbed.job import ASSUMED, Job
 
 from keepon._sim import verdict_names
 from keepon.errors import ConfigError, EnvironmentProblemError
@@ -175,12 +175,10 @@ def _believe(
     seen: Seen,
 ) -> None:
     """Who stamped frames of a stream, and its checks as far as those stamps allow."""
-    sender = observations.sender_stamps(
-        seen.talks[stream.id], host.driver(stream.talker) == "keepon"
-    )
+    sender = observations.sender_stamps(seen.talks[stream.id], host.is_keepon(stream.talker))
     receivers = {
         name: observations.receiver_stamps(
-            seen.listens[name], host.driver(name) == "keepon",
+            seen.listens[name], host.is_keepon(name),
             host.scenario.station_named(name).keepon.clock == "dual",
         )
         for name in stream.listeners
@@ -203,7 +201,7 @@ def _believe(
     document["first_bad"] = observations.first_bad(
         frames, bounds, stream.deadline_ns, list(receivers.values()), off_ns
     )
-    if compared and job.clock_limit_ns is not None:
+    if compared and job.clock_limit_ns is not None and job.sync != ASSUMED:
         apart_ns = seen.clocks.apart_ns(stream.talker, others)
         checks["clocks_ns"] = results.check(job.clock_limit_ns, apart_ns * 1000)
     document["outcome"] = outcomes.of_stream(document["due"], document["missing"], checks)
@@ -233,7 +231,7 @@ def _host(job: Job, seen: Seen) -> HostRun:
         **machine,
         "clocks": job.sync,
         "clock_limit_ns": job.clock_limit_ns,
-        "clock_offsets_ns": seen.clocks.spread_ns(),
+        "clock_offsets_ns": {} if job.sync == ASSUMED else seen.clocks.spread_ns(),
         "messages": said,
     }
     return cast(HostRun, found)
@@ -259,9 +257,12 @@ def constructed(scenario: Scenario, plan: Plan, job: Job) -> list[str]:
         )
     else:
         told.append(
-            "Clocks were compared with CLOCK_TAI all the while, not made equal: a bound of a delay"
-            " is missed only if a frame is beyond it by more than the clocks may have been apart"
-            " (`uncertainty_ns`), and how far they were is a bound of its own (`clocks_ns`)."
+            f"Clocks of the machines are assumed to agree within {job.clock_limit_ns} ns, and were"
+            " not compared: a bound of a delay is missed only if a frame is beyond it by more."
+            if job.sync == ASSUMED
+            else "Clocks were compared with CLOCK_TAI all the while, not made equal: a bound of a"
+            " delay is missed only if a frame is beyond it by more than the clocks may have been"
+            " apart (`uncertainty_ns`), and how far they were is a bound of its own (`clocks_ns`)."
         )
     if scenario.bridge:
         names = ", ".join(bridge.name for bridge in scenario.bridge)
@@ -335,10 +336,7 @@ class ThisHost:
         programs = self.programs or {
             name: found_program(name) for name in ("keepon-talk", "keepon-listen")
         }
-        target = ThisHost(
-            self.places, self.limit_ns, self.wait_s, self.keep_clocks, self.runner,
-            programs=programs,
-        )  # fmt: skip
+        target = replace(self, programs=programs)
         runs: list[Run] = []
         interrupted = False
         told: list[str] = []
