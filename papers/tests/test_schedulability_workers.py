@@ -19,10 +19,10 @@ import jsonschema
 import pytest
 from schedulability_cases import QUICK, hard_task, keepon
 
+from keepon import cluster
 from keepon.cli import edge
 from keepon.errors import EnvironmentProblemError
 from keepon.model import documents
-from keepon_papers import cluster
 from keepon_papers import document as study
 from keepon_papers.partitions import deciding, experiment, sets
 from keepon_papers.partitions.deciding import find
@@ -62,7 +62,7 @@ def test_a_process_that_dies_is_one_sentence() -> None:
             child.kill()
 
     with (
-        pytest.raises(EnvironmentProblemError, match="a process of the study has died"),
+        pytest.raises(EnvironmentProblemError, match="a process has died"),
         Spread(SpreadSettings(workers=2)) as spread,
     ):
         experiment.decide(tasks, spread, kill)

@@ -67,7 +67,7 @@ TINY = {
 @pytest.fixture
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Processes from the first piece on; servos that settle within seconds."""
-    monkeypatch.setattr(spread, "LONG_S", 0.0)
+    monkeypatch.setattr("keepon.spread.LONG_S", 0.0)
     monkeypatch.setattr(bridged, "SLOW", 2.0)
     for module in (bridged, headline):
         monkeypatch.setattr(module, "DELAYS", 11)
