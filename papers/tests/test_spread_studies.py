@@ -185,7 +185,7 @@ def test_short_work_starts_no_process_and_long_work_does(monkeypatch: pytest.Mon
         assert {process for _, process in workers.in_order(piece, PIECES, "processes if long")} == {
             os.getpid()
         }
-    monkeypatch.setattr(spread, "LONG_S", 0.15)
+    monkeypatch.setattr("keepon.spread.LONG_S", 0.15)
     with Spread(SpreadSettings(workers=2)) as workers:
         results = workers.in_order(piece, PIECES, "processes if long")
     assert [number for number, _ in results] == list(range(5))

@@ -87,6 +87,7 @@ Out = Annotated[
     Path | None, typer.Option("--out", help=OUT_HELP, show_default=False, callback=named)
 ]
 SEED_MAX = 2**63 - 1
+CLUSTER_HELP = "Dask scheduler whose workers do it instead."
 SEED_HELP = "Seed instead of the scenario's."
 Seed = Annotated[
     int | None, typer.Option("--seed", min=0, max=SEED_MAX, help=SEED_HELP, show_default=False)
