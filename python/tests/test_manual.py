@@ -174,6 +174,8 @@ def test_bash_completes(tmp_path: Path, words: list[str], answer: str) -> None:
         (["export", "--format", ""], [*export_command.FORMATS]),
         (["hwcheck", "eth0", "--backend", ""], ["native", "generic"]),
         (["reproduce", "schedul"], ["schedulability"]),
+        (["docs", "planner"], ["planner", "planner-measured"]),
+        (["completion", ""], ["bash", "zsh", "fish"]),
         *(([*words, "l"], ["lo"]) for words in (
             ["doctor"], ["bind"], ["unbind"], ["hwcheck"], ["start"], ["stop"], ["status"],
             ["link", "add"], ["link", "set"], ["link", "show"], ["link", "watch"],
