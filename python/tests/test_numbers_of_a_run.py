@@ -179,6 +179,12 @@ def test_a_lost_frame_does_not_look_like_jitter() -> None:
     }
 
 
+def test_jitter_of_a_rate_is_counted_from_its_exact_period() -> None:
+    made = frames([1000, 1000 + 208_334_000 - 1_000_000_000])
+    got = results.bound_check(made, bounds(jitter_ns=0), Fraction(625_000, 3))
+    assert got["jitter_ns"]["worst_ns"] == 0.667
+
+
 def test_free_running_slots_are_counted_by_the_slot_a_frame_left_in() -> None:
     slot_ps, preamble_ps = 2_000_000, 64_000
     inside = results.slips(frames([1000] * 4, error_ps=preamble_ps), slot_ps, preamble_ps)

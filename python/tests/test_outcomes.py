@@ -56,20 +56,22 @@ def one_run(scenario: Scenario) -> dict[str, Any]:
 
 @given(
     st.integers(1, 50), st.lists(st.integers(0, 99), min_size=1, max_size=4), st.integers(0, 300),
-    st.integers(0, 300), st.integers(0, 300),
+    st.integers(0, 300), st.integers(0, 300), st.integers(0, 3),
 )  # fmt: skip
 def test_frames_due_are_those_one_would_count(
-    period: int, releases: list[int], begins: int, start: int, length: int
+    period: int, releases: list[int], begins: int, start: int, length: int, more: int
 ) -> None:
-    """Every period from the first on, one by one."""
+    """Every period from the first on, one by one; of a rate a period has a fraction of a ns."""
     releases = [release % (2 * period) for release in releases]
     releases[0] %= period
-    schedule = Schedule(period, tuple(releases), begins)
-    first = next(number for number in range(400) if number * period + releases[0] >= begins)
+    cycle = period * len(releases) + more % len(releases)
+    schedule = Schedule(cycle, tuple(releases), begins)
+    starts = [number * cycle // len(releases) for number in range(1000)]
+    first = next(number for number in range(400) if starts[number] + releases[0] >= begins)
     due = [
         number - first
         for number in range(first, 1000)
-        if start <= number * period + releases[number % len(releases)] < start + length
+        if start <= starts[number] + releases[number % len(releases)] < start + length
     ]
     assert schedule.due(start, start + length).tolist() == due
 
@@ -423,6 +425,6 @@ def test_a_result_of_an_earlier_version_is_read_and_not_believed() -> None:
 
 
 def test_numbers_of_frames_stay_exact_far_from_the_origin() -> None:
-    schedule = Schedule(1_000_000, (64, 1_000_064), EPOCH_NS)
+    schedule = Schedule(2_000_000, (64, 1_000_064), EPOCH_NS)
     got = schedule.txtimes_ns(np.array([0, 1, 10**9], dtype=np.int64))
     assert (got - EPOCH_NS).tolist() == [64, 2_000_064, 64 + 10**15]

@@ -72,8 +72,9 @@ def least(schema: dict[str, Any]) -> Any:
 
 
 def smallest(schema: dict[str, Any]) -> dict[str, Any]:
-    """A table with what it must have."""
-    return {key: least(schema["properties"][key]) for key in schema.get("required", ())}
+    """A table with what it must have; of keys in place of each other the first."""
+    required = [*schema.get("required", ()), *schema.get("anyOf", [{}])[0].get("required", ())]
+    return {key: least(schema["properties"][key]) for key in required}
 
 
 def ends(schema: dict[str, Any]) -> Iterator[Any]:

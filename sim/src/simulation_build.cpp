@@ -396,6 +396,11 @@ FlowId Simulation::AddStream(StreamSpec spec)
 		throw ValueError(what + ": offset_ns = " + std::to_string(spec.offset_ns) +
 				 " is not within 0 to period_ns - 1 = " +
 				 std::to_string(spec.period_ns - 1));
+	const auto apart = static_cast<std::int64_t>(spec.turns_ns.size());
+	if (spec.cycle_ns > 0 && (apart == 0 || spec.cycle_ns / apart != spec.period_ns))
+		throw ValueError(what + ": cycle_ns = " + std::to_string(spec.cycle_ns) +
+				 " is not that of " + std::to_string(apart) +
+				 " turns of period_ns = " + std::to_string(spec.period_ns));
 	if (!spec.turns_ns.empty() && spec.turns_ns[0] != spec.offset_ns)
 		throw ValueError(what + ": turns_ns[0] = " + std::to_string(spec.turns_ns[0]) +
 				 " is not offset_ns = " + std::to_string(spec.offset_ns));
@@ -416,19 +421,24 @@ FlowId Simulation::AddStream(StreamSpec spec)
 	flow.port = PortTowards(spec.talker, spec.routes[0], spec.listeners[0]);
 	flow.frame_bytes = spec.frame_bytes;
 	flow.tc = static_cast<std::uint8_t>(spec.tc);
-	flow.period_ns = spec.period_ns;
-	flow.first_txtime_ns =
-		CeilDiv(world_.epoch_ns + spec.start_ns - spec.offset_ns, spec.period_ns) *
-			spec.period_ns +
-		spec.offset_ns;
-	// Turns are counted from the origin of network time, so that a plan means the same frame
+	const std::vector<std::int64_t> turns_ns =
+		spec.turns_ns.empty() ? std::vector{ spec.offset_ns } : spec.turns_ns;
+	const auto turns = static_cast<std::int64_t>(turns_ns.size());
+	flow.cycle_ns = spec.cycle_ns > 0 ? spec.cycle_ns : turns * spec.period_ns;
+	const auto begin_ns = [turns, cycle_ns = flow.cycle_ns](std::int64_t frame) {
+		return frame / turns * cycle_ns + frame % turns * cycle_ns / turns;
+	};
+	// Frames are counted from the origin of network time, so that a plan means the same frame
 	// whenever it starts.
-	const std::int64_t first = flow.first_txtime_ns / spec.period_ns;
-	for (std::size_t i = 0; i < spec.turns_ns.size(); i++) {
-		const std::size_t turn =
-			(static_cast<std::size_t>(first) + i) % spec.turns_ns.size();
-		flow.turns_ns.push_back(spec.turns_ns[turn] - spec.offset_ns);
-	}
+	const std::int64_t from_ns = world_.epoch_ns + spec.start_ns - spec.offset_ns;
+	std::int64_t first = from_ns / flow.cycle_ns * turns;
+	while (begin_ns(first) < from_ns)
+		first++;
+	flow.first_txtime_ns = begin_ns(first) + spec.offset_ns;
+	flow.turns_ns.clear();
+	for (std::int64_t frame = first; frame < first + turns; frame++)
+		flow.turns_ns.push_back(begin_ns(frame) - flow.first_txtime_ns +
+					turns_ns[static_cast<std::size_t>(frame % turns)]);
 	const FlowId id = NewFlow(std::move(flow), spec.queue);
 	for (std::size_t i = 0; i < spec.listeners.size(); i++)
 		Route(id, spec.routes[i], spec.listeners[i]);

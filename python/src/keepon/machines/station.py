@@ -10,6 +10,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 
 from keepon_host.start import steps
 from keepon_host.start.steps import Need, Setup, Step, Told
@@ -73,9 +74,11 @@ def stream_lines(machine: Machine, station: Station) -> Iterator[str]:
             releases = entry.get("turns_ns", [entry["release_ns"]])
             told = " ns, in turn ".join(str(release_ns) for release_ns in releases)
             level = priority[stream.tc, stream.priority]
+            rounded = ", rounded down," if stream.turns > 1 else ""
+            period = f"{Fraction(stream.cycle_ns, stream.turns)} ns{rounded}"
             yield (
-                f"stream {stream.id}: txtime {told} ns after every multiple of {stream.period_ns}"
-                f" ns of CLOCK_TAI, SO_PRIORITY {level}, PCP {stream.priority}"
+                f"stream {stream.id}: txtime {told} ns after every multiple of {period}"
+                f" of CLOCK_TAI, SO_PRIORITY {level}, PCP {stream.priority}"
             )
 
 

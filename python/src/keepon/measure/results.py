@@ -10,6 +10,7 @@ said.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, cast
 
 import numpy as np
@@ -284,7 +285,9 @@ def _frame(frames: FrameArrays, index: int, delay_ps: int | None) -> Frame:
     }
 
 
-def bound_check(frames: FrameArrays, bounds: Bounds, period_ns: int) -> dict[str, BoundCheck]:
+def bound_check(
+    frames: FrameArrays, bounds: Bounds, period_ns: int | Fraction
+) -> dict[str, BoundCheck]:
     """Each bound of the plan against the worst frame, in true time.
 
     The age of data is not compared: it is the delay and the constant `advance_ns`, and so is its
@@ -302,9 +305,9 @@ def bound_check(frames: FrameArrays, bounds: Bounds, period_ns: int) -> dict[str
     errors = np.abs(frames.wire_ps - frames.txtime_ps)[frames.timed]
     known = frames.delay_known
     pairs = got[:, 1:] & got[:, :-1] & (np.diff(frames.seq) == 1)[np.newaxis, :]
-    deviations = np.abs(np.diff(delays, axis=1) - (period_ns * 1000 - np.diff(frames.txtime_ps)))[
-        pairs
-    ]
+    turns = period_ns.denominator  # a rate's period is no whole number of ps
+    apart = np.diff(delays, axis=1) + np.diff(frames.txtime_ps)
+    deviations = -(-np.abs(turns * apart - 1000 * period_ns.numerator) // turns)[pairs]
     worst_ps = {
         "release_error_ns": int(errors.max()) if errors.size else None,
         "delay_ns": int(delays[known].max()) if np.any(known) else None,
@@ -405,7 +408,7 @@ def stream_result(
     lost: dict[str, int],
     bounds: Bounds,
     stream: str,
-    period_ns: int,
+    period_ns: int | Fraction,
     deadline_ns: int | None,
 ) -> StreamResult:
     """Everything the result file says of one stream in one run.

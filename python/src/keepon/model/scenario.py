@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, model_validator
 
-from keepon.model.fields import Name, NameList, Number, Whole
+from keepon.model import rates
+from keepon.model.fields import Name, NameList, Number, Rate, Whole
 from keepon.model.networktables import (
     Bridge,
     Defaults,
@@ -75,8 +76,16 @@ BRIDGE_CLOCK_ERROR_NS = 90
 TCP_HEADER_BYTES = 70
 
 
+def _period_or_rate(schema: dict[str, Any]) -> None:
+    """Each of the two keys may be left out where the other is."""
+    schema["required"].remove("period_ns")
+    schema["anyOf"] = [{"required": ["period_ns"]}, {"required": ["rate_hz"]}]
+
+
 class Stream(Table):
     """A periodic stream with one talker and one or more listeners (IEEE 802.1Q terms)."""
+
+    model_config = ConfigDict(json_schema_extra=_period_or_rate)
 
     id: Annotated[str, Name()]
     """Name, unlike that of every other stream and load."""
@@ -87,7 +96,12 @@ class Stream(Table):
     several ports all must be beyond the one that it leaves by (`route`)."""
     period_ns: Annotated[int, Whole(1_000, 10 * SECOND_NS)]
     """Time in ns from one frame to the next; with driver keepon in mode "phase-locked" a multiple
-    of the slot time."""
+    of the slot time. Left out beside `rate_hz`."""
+    rate_hz: Annotated[int | str, Rate()] | None = None
+    """Frames a second in place of `period_ns`, where that is no whole number: 4800, or
+    "60000/1001" for 59.94. Each frame has the first instant (driver keepon: slot) at or after its
+    exact one, counted from the release of the first, so that the rate does not drift. Target sim
+    only, if the period is no whole number of ns. Left out: `period_ns` says it."""
     frame_bytes: Annotated[
         int, Whole(64, 9018, remedy="an Ethernet frame with FCS has 64 to 9018 bytes")
     ]
@@ -122,6 +136,35 @@ class Stream(Table):
     first."""
     redundancy: Annotated[int, Whole(1, 2)] = 1
     """Disjoint ways at once. 2 is refused by this version: it plans no redundant routes."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_period(cls, data: Any) -> Any:
+        """A rate's period, rounded down to ns."""
+        if not isinstance(data, dict) or "rate_hz" not in data or "period_ns" in data:
+            return data
+        per_s = rates.rate(data["rate_hz"])
+        return data | {"period_ns": int(SECOND_NS / per_s) if per_s else SECOND_NS}
+
+    @property
+    def turns(self) -> int:
+        """Frames after which the stream repeats in whole ns: 1 without a rate."""
+        return self._cycle[0]
+
+    @property
+    def cycle_ns(self) -> int:
+        """The time of as many frames as there are turns."""
+        return self._cycle[1]
+
+    @property
+    def _cycle(self) -> tuple[int, int]:
+        per_s = rates.rate(self.rate_hz)
+        return (1, self.period_ns) if per_s is None else rates.cycle(per_s)
+
+    def begin_ns(self, number: int) -> int:
+        """Start of the period of a frame, in whole ns; frame 0 begins at 0."""
+        turns, cycle_ns = self._cycle
+        return number * cycle_ns // turns
 
 
 START_NS = 10_000_000

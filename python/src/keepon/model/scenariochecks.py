@@ -8,7 +8,7 @@ from collections import deque
 from typing import Any
 
 from keepon.errors import ConfigError, SeveralConfigError, one_line
-from keepon.model import faultchecks, framelengths, ptpgates, validation
+from keepon.model import faultchecks, framelengths, ptpgates, rates, validation
 from keepon.model.hosts import HOSTS, check_stages
 from keepon.model.qdiscs import scenarios as qdiscs
 from keepon.model.scenario import Scenario
@@ -180,6 +180,16 @@ def _stream(source: str, scenario: Scenario, index: int, neighbours: dict[str, l
                 listener,
                 f'is not connected to talker "{stream.talker}"; add the missing [[link]]',
             )
+    if stream.rate_hz is not None and stream.period_ns != stream.cycle_ns // stream.turns:
+        raise problem(
+            source,
+            f"{at}.period_ns{owner}",
+            stream.period_ns,
+            "contradicts rate_hz; leave one of the two out",
+        )
+    per_s = rates.rate(stream.rate_hz)
+    if per_s is not None and (wrong := rates.too_long(per_s)):
+        raise problem(source, f"{at}.rate_hz{owner}", stream.rate_hz, wrong)
     if stream.offset_ns != "auto" and stream.offset_ns >= stream.period_ns:
         raise problem(
             source,

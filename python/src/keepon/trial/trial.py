@@ -265,7 +265,7 @@ def _full(scenario: Scenario, plan: Plan, name: str, lost: Iterable[str]) -> str
 def _cycles_ns(scenario: Scenario) -> list[int]:
     """Periods of streams, and cycles of the gates in their talkers."""
     qdiscs = {station.name: station.qdisc for station in scenario.station}
-    found = [entry.period_ns for entry in scenario.stream]
+    found = [entry.cycle_ns for entry in scenario.stream]
     found += [stations.cycle_ns(qdiscs[entry.talker]) or 1 for entry in scenario.stream]
     return found
 

@@ -160,6 +160,9 @@ struct StreamSpec {
 	// Releases of the frames in turn, from the start of each one's period on; the first is
 	// offset_ns. Empty: all alike.
 	std::vector<std::int64_t> turns_ns;
+	// Time of as many frames as there are turns, where period_ns is rounded down. 0: that of as
+	// many periods.
+	std::int64_t cycle_ns = 0;
 	std::int64_t start_ns =
 		10'000'000; // no txtime before this, from the start of the simulation
 	std::uint32_t frame_bytes = 64;

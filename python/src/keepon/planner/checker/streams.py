@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Iterator
+from fractions import Fraction
 from itertools import pairwise
 
 from keepon.model.plan import DelayTerms, PlannedStream
@@ -129,7 +131,11 @@ def check_releases(given: Given) -> list[str]:
         releases = given.releases_ns(stream.id)
         if releases[0] != entry["release_ns"] or not 0 <= entry["release_ns"] < stream.period_ns:
             found.append(f"release of {stream.id} is outside its period")
-        if max(releases) - min(releases) > (stream.jitter_ns or 0):
+        if stream.period_ns != math.floor(given.periods_ns[stream.id]):
+            found.append(f"the rate of {stream.id} is not that of its period")
+        if given.periods_ns[stream.id].denominator > 1:
+            found += _check_rate(given, stream.id)
+        elif max(releases) - min(releases) > (stream.jitter_ns or 0):
             found.append(f"releases of {stream.id} are further apart than its jitter allows")
         if stream.offset_ns not in ("auto", entry["release_ns"]):
             found.append(f"release of {stream.id} is not the offset asked for")
@@ -176,18 +182,34 @@ def check_releases(given: Given) -> list[str]:
     return found
 
 
+def _check_rate(given: Given, name: str) -> list[str]:
+    """Frames of a rate leave within a slot of their exact instants, counted from the first."""
+    releases_ps = [1000 * release_ns for release_ns in given.releases_ns(name)]
+    period_ps = 1000 * given.periods_ns[name]
+    station = given.scenario.station_named(given.streams[name].talker)
+    least_ps = 32_000 if station.driver == "launchtime" else 1000
+    slot_ps = given.planned_at(name).get("slot_time_ps", least_ps)
+    if (len(releases_ps) * given.periods_ns[name]).denominator > 1:
+        return [f"releases of {name} do not repeat with its rate"]
+    for turn, release_ps in enumerate(releases_ps):
+        exact_ps = releases_ps[0] + turn * period_ps
+        if abs(given.start_ps(name, turn) + release_ps - exact_ps) > slot_ps:
+            return [f"frame {turn} of {name} leaves more than a slot from its instant"]
+    return []
+
+
 def check_replay(given: Given, early: Replay, late: Replay) -> list[str]:
     """Every frame leaves every bridge in its window and reaches all listeners within the bounds."""
     found = []
     for window in given.windows:
         if window.stream not in early.looked_at:
             continue
-        turns, period_ps = len(given.releases_ns(window.stream)), given.period_ps(window.stream)
+        turns, cycle_ps = len(given.releases_ns(window.stream)), given.cycle_ps(window.stream)
         for replay, at_ps in ((early, window.open_ps), (late, window.last_ps)):
             for number in replay.numbers(window.stream):
                 if number % turns == window.turn:
                     start_ps = replay.starts.get((window.stream, window.place, number))
-                    if start_ps != (number - window.turn) * period_ps + at_ps:
+                    if start_ps != number // turns * cycle_ps + at_ps:
                         found.append(
                             f"{window.stream} does not leave {window.place[0]} at its window"
                         )
@@ -211,13 +233,13 @@ def _arrived(
     given: Given, name: str, listener: str, replays: tuple[Replay, Replay]
 ) -> Iterator[_Reached | None]:
     """When frames of a hyperperiod arrived; None for a frame that did not arrive."""
-    turns, period_ps = len(given.releases_ns(name)), given.period_ps(name)
+    turns = len(given.releases_ns(name))
     for number in replays[0].numbers(name):
         early_ps, late_ps = (replay.arrivals.get((name, listener, number)) for replay in replays)
         if early_ps is None or late_ps is None:
             yield None
         else:
-            moved_ps = number * period_ps
+            moved_ps = given.start_ps(name, number)
             yield listener, number % turns, early_ps - moved_ps, late_ps - moved_ps
 
 
@@ -231,7 +253,7 @@ def check_steady(given: Given, steady: Steady, names: Iterable[str]) -> list[str
         for listener in stream.listeners:
             for turn in range(len(given.releases_ns(name))):
                 early_ps, late_ps = steady.arrivals[name, turn, listener]
-                moved_ps = turn * given.period_ps(name)
+                moved_ps = given.start_ps(name, turn)
                 reached.append((listener, turn, early_ps - moved_ps, late_ps - moved_ps))
         found += _check_reached(given, stream, reached)
     return found
@@ -241,11 +263,17 @@ def _check_reached(given: Given, stream: Stream, reached: list[_Reached]) -> lis
     releases_ps = [1000 * release_ns for release_ns in given.releases_ns(stream.id)]
     worst_ps = max(late_ps - releases_ps[turn] for _, turn, _, late_ps in reached)
     least_ps = min(early_ps - releases_ps[turn] for _, turn, early_ps, _ in reached)
-    spread_ps = 0
+    # Periods begin at whole ns, and the time between arrivals is compared with the exact one.
+    period_ps = 1000 * given.periods_ns[stream.id]
+    late_ps = [
+        turn * period_ps - given.start_ps(stream.id, turn) for turn in range(len(releases_ps))
+    ]
+    spread_ps = Fraction(0)
     for listener in stream.listeners:
         own = [entry for entry in reached if entry[0] == listener]
-        spread_ps = max(spread_ps, max(entry[3] for entry in own) - min(entry[2] for entry in own))
-    return _compare(given, stream, max(0, worst_ps), spread_ps, least_ps)
+        last_ps = max(entry[3] - late_ps[entry[1]] for entry in own)
+        spread_ps = max(spread_ps, last_ps - min(entry[2] - late_ps[entry[1]] for entry in own))
+    return _compare(given, stream, max(0, worst_ps), math.ceil(spread_ps), least_ps)
 
 
 def _compare(

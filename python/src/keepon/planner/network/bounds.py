@@ -14,6 +14,7 @@ from keepon.errors import ConfigError
 from keepon.model.wire import PREAMBLE_BYTES, PS_PER_NS, byte_time_ps, ceil_ns, wire_time_ps
 from keepon.planner.network import beside
 from keepon.planner.network.flows import Flow
+from keepon.planner.network.grid import frames, on_grid
 from keepon.planner.network.ground import Ground
 from keepon.planner.network.occupancy import Claim
 from keepon.planner.network.search import jitter_room_ps
@@ -91,6 +92,16 @@ def _refuse_stream(ground: Ground, flow: Flow) -> None:
             stream, "jitter_ns", str(stream.jitter_ns),
             f"must be between 0 and {stream.period_ns}, the period; lower it or leave it out",
         )  # fmt: skip
+    if (
+        stream.jitter_ns is not None
+        and stream.turns > 1
+        and stream.jitter_ns < (least_ns := _rate_jitter_ns(ground, flow))
+    ):
+        raise ground.wrong(
+            stream, "jitter_ns", str(stream.jitter_ns),
+            f"must be at least {least_ns}, as its frames have the first instants of their talker"
+            " at or after those of rate_hz; raise it or leave it out",
+        )  # fmt: skip
     if stream.deadline_ns is not None:
         least_ns = physical_minimum_ns(ground, flow)
         if stream.deadline_ns < least_ns:
@@ -99,6 +110,18 @@ def _refuse_stream(ground: Ground, flow: Flow) -> None:
                 f"must be at least {least_ns}, what its frames, the bridges' processing and the "
                 "cables take; raise it or move the stations closer",
             )  # fmt: skip
+
+
+def _rate_jitter_ns(ground: Ground, flow: Flow) -> int:
+    """How far the times between arrivals of a rate may be from its period where nothing holds a
+    frame.
+    """
+    turns, cycle_ps = flow.stream.turns, flow.period_ps
+    first_ps = on_grid(flow.station, flow.stream, 0)
+    late = [turns * at_ps - own.turn * cycle_ps for own, at_ps in frames(flow, first_ps)]
+    alone = ground.alone(flow, flow.trees[0])
+    assert not isinstance(alone, int)
+    return ceil_ns(-(-(max(late) - min(late)) // turns) + alone.spread_ps)
 
 
 def _refuse_free_gates(ground: Ground) -> None:

@@ -238,9 +238,9 @@ def stream_document(ground: Ground, placements: list[Placement]) -> PlannedStrea
     """
     first = placements[0]
     stream, station = first.flow.stream, first.flow.station
-    period_ps = stream.period_ns * PS_PER_NS
     behind_ps = [
-        placement.release_ps - number * period_ps for number, placement in enumerate(placements)
+        placement.release_ps - stream.begin_ns(number) * PS_PER_NS
+        for number, placement in enumerate(placements)
     ]
     worst = max(placements, key=lambda placement: placement.delay_ps)
     delay_ps = worst.delay_ps

@@ -253,6 +253,7 @@ def _nearest_change(
 
 
 def _with_stream(scenario: Scenario, name: str, **update: Any) -> Scenario:
+    update |= {"rate_hz": None} if "period_ns" in update else {}
     streams = [
         stream.model_copy(update=update) if stream.id == name else stream
         for stream in scenario.stream

@@ -106,7 +106,9 @@ class Ground:
         for number, stream in enumerate(scenario.stream):
             limits.look("routes were looked for")
             trees = ways.of(self, stream, routes)
-            self.flows.append(Flow(number, stream, self.station_of(stream), trees))
+            self.flows.append(
+                Flow(number, stream, self.station_of(stream), trees, turns=stream.turns)
+            )
         together = Counter((flow.station.name, flow.stream.tc) for flow in self.flows)
         self._windows = {}
         for flow in self.flows:

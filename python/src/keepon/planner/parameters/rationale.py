@@ -172,7 +172,7 @@ def _slot(needs: Needs, choice: Choice, chosen: Chosen) -> list[Reason]:
         asked = "the longest load" if needs.loads else "room for MTU 1500, if there is any"
         found = [_line("G12", quantity, f"{asked}; no stream asks for less")]
     else:
-        common_ns = math.gcd(*(stream.period_ns for _, stream in needs.streams))
+        common_ns = math.gcd(*(stream.cycle_ns for _, stream in needs.streams))
         whole = _holds_all(needs, choice.slot_bytes)
         alike = [size for size in chosen.sizes if _holds_all(needs, size) == whole]
         position = alike.index(choice.slot_bytes)
@@ -236,9 +236,7 @@ def _partition(needs: Needs, choice: Choice, chosen: Chosen, headroom: Headroom)
         ]
     quantity = f"partition {chosen.partition_slots} slots; {left}"
     stated = needs.station.keepon.partition_slots != "auto"
-    periods = [
-        stream.period_ns * PS_PER_NS // choice.posting.slot_ps for _, stream in needs.streams
-    ]
+    periods = [stream.cycle_ns * PS_PER_NS // choice.posting.slot_ps for _, stream in needs.streams]
     waste = float(slots.lost_share(set(periods), chosen.partition_slots))
     if stated:
         why = "stated"
@@ -413,13 +411,14 @@ def driver_waits_ns(needs: Needs, releases_ns: dict[str, int]) -> dict[str, int]
     """
     every = (*(stream for _, stream in needs.streams), *needs.beside)
     streams = [stream for stream in every if stream.id in releases_ns]
-    cycle_ns = math.lcm(*(stream.period_ns for stream in streams))
-    if sum(cycle_ns // stream.period_ns for stream in streams) > _WAIT_FRAMES_MAX:
+    cycle_ns = math.lcm(*(stream.cycle_ns for stream in streams))
+    frames = {stream.id: cycle_ns // stream.cycle_ns * stream.turns for stream in streams}
+    if sum(frames.values()) > _WAIT_FRAMES_MAX:
         return None
     handed = sorted(
-        (turn * stream.period_ns + releases_ns[stream.id] - stream.advance_ns, stream.id)
+        (stream.begin_ns(number) + releases_ns[stream.id] - stream.advance_ns, stream.id)
         for stream in streams
-        for turn in range(cycle_ns // stream.period_ns)
+        for number in range(frames[stream.id])
     )
     waits = {stream.id: 0 for _, stream in needs.streams if stream.id in releases_ns}
     free_ns = -(10**18)

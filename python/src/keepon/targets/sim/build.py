@@ -95,6 +95,7 @@ class Build:
             period_ns=stream.period_ns,
             offset_ns=entry["release_ns"],
             turns_ns=entry.get("turns_ns", []),
+            cycle_ns=stream.cycle_ns if stream.turns > 1 else 0,
             start_ns=self.start_ns,
             frame_bytes=stream.frame_bytes,
             tc=stream.tc,

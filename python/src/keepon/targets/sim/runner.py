@@ -8,6 +8,7 @@ input.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Final, cast
 
 from keepon import _sim
@@ -144,7 +145,7 @@ def _stream_document(
     document = results.stream_result(
         frames, verdict_names, results.losses(frames, whole["lost"]),
         results.bounds_of(entry, padded), stream.id,
-        stream.period_ns, stream.deadline_ns,
+        Fraction(stream.cycle_ns, stream.turns), stream.deadline_ns,
     )  # fmt: skip
     document["delay_series"] = delay_series(frames, window_ns[0])
     document["delay_distribution"] = delay_distribution(frames)
