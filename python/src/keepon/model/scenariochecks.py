@@ -96,7 +96,8 @@ def _link(source: str, scenario: Scenario, index: int, neighbours: dict[str, lis
             source,
             f"link[{index}].ends",
             link.ends,
-            "these nodes are already linked; remove one of the links",
+            "these nodes are already linked, and plans know a link by its two nodes; remove one of"
+            " the links: one cable of a bundle is planned",
         )
     rate_bps = link.rate_bps if link.rate_bps is not None else scenario.defaults.rate_bps
     try:
