@@ -41,7 +41,10 @@ answer=$(keepon plan my.toml 2>&1)
 is "$?" 3 "a plan needs package keepon"
 like "$answer" '^keepon: command "plan" is of package keepon, which is not installed here .*; run apt-get install \./keepon_\*\.deb; ' \
 	"and one sentence says so"
+printf 'schema = "keepon.machine/1"\niface = "eth0"\n[plan]\nfile = "p.json"\nscenario = "s.toml"\nstation = "a"\n' \
+	>/etc/keepon/cell.toml
 like "$(keepon start --boot cell 2>&1)" "is of package keepon, .*; run apt-get install \./keepon_\*\.deb$" "so does a file in /etc/keepon"
+rm /etc/keepon/cell.toml
 run "there is a folder for links" test -d /etc/keepon
 
 # --- the whole command
