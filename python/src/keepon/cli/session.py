@@ -77,8 +77,8 @@ def target_named(name: str, kernel: str | None, on_host: HostOptions = HostOptio
         from keepon.targets.vm.target import VirtualMachine
     except ModuleNotFoundError as error:
         raise EnvironmentProblemError(
-            f"option --target = vm: {error.name} is not installed; run it from a checkout set up"
-            " with scripts/setup kernel"
+            f"option --target = vm: needs the repository, as {error.name} is not installed; run it"
+            " from a checkout set up with scripts/setup kernel"
         ) from error
 
     if kernel is None:
