@@ -25,7 +25,7 @@ def keepon(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
 @pytest.mark.slow
 def test_all_are_listed_with_what_they_are(tmp_path: Path) -> None:
     listed = keepon("examples", folder=tmp_path).stdout
-    there = sorted(path.stem for path in (checkout_root() / "examples").glob("*.toml"))
+    there = sorted(path.stem for path in (checkout_root() / "examples").rglob("*.toml"))
     assert len(there) > 3
     assert [line.split()[0] for line in listed.splitlines()[:-1] if line[0] != " "] == there
     assert "The habitat case study of the KeepON paper" in listed

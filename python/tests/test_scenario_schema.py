@@ -19,7 +19,7 @@ from keepon_host.link.options import OPTIONS
 from pydantic import ValidationError
 
 SCHEMA = documents.json_schema("scenario")
-WRITTEN = sorted((ROOT / "examples").glob("*.toml"))
+WRITTEN = sorted((ROOT / "examples").rglob("*.toml"))
 CASES = sorted((ROOT / "python" / "tests" / "cases").glob("*.toml"))
 MODELS = {
     name: model

@@ -189,6 +189,12 @@ NB_MODULE(_sim, m)
 			"node"_a)
 		.def("ptp_flows", [](PySimulation &self) { return PtpFlows(self.Idle()); })
 		.def("network_time", &NetworkTime, "times_ps"_a)
+		.def(
+			"set_psfp",
+			[](PySimulation &self, NodeId bridge, nb::handle spec) {
+				self.Idle().SetPsfp(bridge, Made<PsfpSpec>(spec, "policing"));
+			},
+			"bridge"_a, "spec"_a)
 		.def("set_gates", &SetGates, "bridge"_a, "peer"_a, "base_ns"_a, "entries"_a)
 		.def(
 			"add_stream",

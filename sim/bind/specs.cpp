@@ -457,6 +457,48 @@ void BindFlows(nb::module_ &m)
 		.Whole("queue", &L::queue, 0, 7);
 }
 
+void BindPsfp(nb::module_ &m)
+{
+	using E = StreamGateEntry;
+	SpecClass<E>(m, "StreamGateEntry")
+		.Any("open", &E::open)
+		.Whole("ns", &E::ns, 1, 100 * kNsPerS)
+		.Whole("priority", &E::priority, -1, 7)
+		.Whole("octets", &E::octets, -1, kU32Max);
+	using G = StreamGateSpec;
+	SpecClass<G>(m, "StreamGateSpec")
+		.Any("name", &G::name)
+		.Whole("base_ns", &G::base_ns, 0, kWholeMax)
+		.Parts("entries", &G::entries)
+		.Any("close_on_invalid_rx", &G::close_on_invalid_rx)
+		.Any("close_on_octets_exceeded", &G::close_on_octets_exceeded);
+	using M = FlowMeterSpec;
+	SpecClass<M>(m, "FlowMeterSpec")
+		.Any("name", &M::name)
+		.Whole("cir_bps", &M::cir_bps, 0, 100'000'000'000)
+		.Whole("cbs_bytes", &M::cbs_bytes, 0, kU32Max)
+		.Whole("eir_bps", &M::eir_bps, 0, 100'000'000'000)
+		.Whole("ebs_bytes", &M::ebs_bytes, 0, kU32Max)
+		.Any("coupling", &M::coupling)
+		.Any("color_aware", &M::color_aware)
+		.Any("drop_on_yellow", &M::drop_on_yellow)
+		.Any("mark_all_red", &M::mark_all_red);
+	using F = StreamFilterSpec;
+	SpecClass<F>(m, "StreamFilterSpec")
+		.Any("flows", &F::flows)
+		.Whole("priority", &F::priority, -1, 7)
+		.Whole("max_sdu_bytes", &F::max_sdu_bytes, -1, kFrameBytesMax)
+		.Any("block_oversize", &F::block_oversize)
+		.Whole("gate", &F::gate, -1, 65'535)
+		.Whole("meter", &F::meter, -1, 65'535);
+	using P = PsfpSpec;
+	SpecClass<P>(m, "PsfpSpec")
+		.Any("as_linux", &P::as_linux)
+		.Parts("gates", &P::gates)
+		.Parts("meters", &P::meters)
+		.Parts("filters", &P::filters);
+}
+
 void BindSync(nb::module_ &m)
 {
 	using V = ServoSpec;
@@ -499,6 +541,7 @@ void BindSpecs(nb::module_ &m)
 	BindQdiscs(m);
 	BindNodes(m);
 	BindFlows(m);
+	BindPsfp(m);
 	BindSync(m);
 }
 
@@ -506,6 +549,7 @@ template StationSpec Made(nb::handle, const std::string &);
 template BridgeSpec Made(nb::handle, const std::string &);
 template StreamSpec Made(nb::handle, const std::string &);
 template LoadSpec Made(nb::handle, const std::string &);
+template PsfpSpec Made(nb::handle, const std::string &);
 template PtpSpec Made(nb::handle, const std::string &);
 
 } // namespace keepon::sim::bind

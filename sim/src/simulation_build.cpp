@@ -280,6 +280,42 @@ void Simulation::SetGates(NodeId bridge, NodeId peer, std::int64_t base_ns,
 	node.bridge->SetGates(static_cast<std::uint32_t>(port), base_ns, entries);
 }
 
+void Simulation::SetPsfp(NodeId bridge, const PsfpSpec &spec)
+{
+	CheckBuilding();
+	const Node &node = NodeAt(bridge, "bridge");
+	const auto refuse = [&](const std::string &problem) {
+		throw ValueError("policing of " + Quoted(node.name) + ": " + problem);
+	};
+	if (!node.bridge)
+		refuse("it is no bridge");
+	if (node.bridge->Policing())
+		refuse("it has one already");
+	for (const StreamGateSpec &gate : spec.gates) {
+		std::int64_t cycle_ns = 0;
+		for (const StreamGateEntry &entry : gate.entries)
+			cycle_ns += entry.ns;
+		if (cycle_ns <= 0 || cycle_ns > 100 * kNsPerS)
+			refuse("cycle " + std::to_string(cycle_ns) + " ns of stream gate " +
+			       Quoted(gate.name) + " is not within 1 to 1e11");
+	}
+	std::vector<std::vector<std::uint32_t>> streams;
+	for (const StreamFilterSpec &filter : spec.filters) {
+		if (filter.gate >= static_cast<int>(spec.gates.size()) ||
+		    filter.meter >= static_cast<int>(spec.meters.size()))
+			refuse("a filter has gate " + std::to_string(filter.gate) + " and meter " +
+			       std::to_string(filter.meter) + ", which there are not");
+		auto &handles = streams.emplace_back();
+		for (const FlowId flow : filter.flows) {
+			if (flow >= world_.flows.size())
+				refuse("flow " + std::to_string(flow) + " does not exist");
+			handles.push_back(
+				node.bridge->Ingress().StreamOf(world_.flows[flow].header));
+		}
+	}
+	node.bridge->SetPsfp(spec, streams);
+}
+
 void Simulation::CheckRoute(const std::string &what, NodeId talker,
 			    const std::vector<NodeId> &route, NodeId listener) const
 {

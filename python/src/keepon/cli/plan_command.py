@@ -19,7 +19,7 @@ from keepon.errors import (
     one_line,
 )
 from keepon.measure import causes
-from keepon.model import documents, overload
+from keepon.model import documents, overload, policing
 from keepon.model.outcomes import qdisc_remedy
 from keepon.model.plan import Plan, Trial
 from keepon.model.scenario import Scenario
@@ -205,6 +205,8 @@ def _unsent(scenario: Scenario, plan: Plan, tried: Trial) -> list[str]:
             remedy = behind_etf.remedy(by_etf[0])
         elif LATE in verdicts and is_etf:
             remedy = f"ETF's driver needs longer for so many frames in a row: raise {raised}"
+        elif any(place in key for key in verdicts for place in policing.PLACES):
+            remedy = "a filter of the scenario drops them, and plans know nothing of those by hand"
         elif TAKEN in verdicts:
             remedy = (
                 "its talker keeps no time, and frames of its queue take each other's windows: give"

@@ -47,7 +47,15 @@ MEANINGS: dict[str, tuple[str, str]] = {
     "lossy link ": ("lost on the cable", "none: loss_probability of the link asks for it"),
     "link ": ("lost as a link was down", "none: a fault of the scenario asks for it"),
     "unknown destination": ("its address leads nowhere", "check the route and the listeners"),
-    "filter": ("refused by a bridge's filter", "send at the plan's times and lengths"),
+    " maximum SDU size": (
+        "longer than a bridge's filter takes", "send no longer frames, or raise max_sdu_bytes",
+    ),
+    " stream gate ": (
+        "a bridge's stream gate was shut", "send at the plan's times, or open it for longer",
+    ),
+    " flow meter ": (
+        "beyond what a bridge's flow meter takes", "send less, or raise its rates and bursts",
+    ),
     "fault": ("lost by a fault", "none: the scenario asks for it"),
     "not handed over": (
         "its program did not send", "let the talker run from before its first txtime",

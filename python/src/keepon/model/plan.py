@@ -172,11 +172,40 @@ class PlannedPort(TypedDict):
 
 
 @with_config(CLOSED)
+class PlannedGateInterval(TypedDict):
+    """A part of a stream gate's cycle."""
+
+    open: bool
+    """whether frames pass"""
+    ns: AtLeastOne
+    """for how long"""
+    octets: NotRequired[NotNegative]
+    """of MSDUs that pass in it"""
+
+
+@with_config(CLOSED)
+@together("base_ns entries")
+class PlannedFilter(TypedDict):
+    """The stream filter of one stream; without `entries` it has no stream gate."""
+
+    stream: str
+    """id"""
+    max_sdu_bytes: NotNegative
+    """longest MSDU"""
+    base_ns: NotRequired[NotNegative]
+    """when a cycle of the stream gate starts, by the bridge's clock"""
+    entries: NotRequired[Annotated[list[PlannedGateInterval], Field(min_length=1)]]
+    """its list; a cycle is as long as all of them"""
+
+
+@with_config(CLOSED)
 class PlannedBridge(TypedDict):
     """A bridge."""
 
     ports: dict[str, PlannedPort]
     """ports that streams leave by, by neighbour"""
+    stream_filters: NotRequired[list[PlannedFilter]]
+    """of per-stream policing (`bridge.police`)"""
 
 
 @with_config(CLOSED)

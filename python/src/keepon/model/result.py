@@ -336,6 +336,9 @@ class BridgeResult(TypedDict):
 
     ports: NotRequired[dict[str, Counts]]
     """by neighbour, in the simulator"""
+    stream_filters: NotRequired[list[Counts]]
+    """of filters in order: frames that matched, and of them those lost as oversize, not passing the
+    gate, red, and those that were yellow"""
     clock: NotRequired[Clock]
     """its clock, if PTP sets or distributes it"""
 

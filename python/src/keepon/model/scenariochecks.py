@@ -8,7 +8,7 @@ from collections import deque
 from typing import Any
 
 from keepon.errors import ConfigError, SeveralConfigError, one_line
-from keepon.model import faultchecks, framelengths, ptpgates, validation
+from keepon.model import faultchecks, framelengths, policing, ptpgates, validation
 from keepon.model.hosts import HOSTS, check_stages
 from keepon.model.qdiscs import scenarios as qdiscs
 from keepon.model.scenario import Scenario
@@ -429,6 +429,9 @@ def _bridge(source: str, scenario: Scenario, index: int, neighbours: list[str]) 
     for peer in bridge.gates if isinstance(bridge.gates, dict) else ():
         key = f'bridge[{index}].gates (bridge "{bridge.name}")'
         _node(source, key, peer, neighbours, "neighbour")
+    for place in range(len(bridge.stream_filter)):
+        if wrong := policing.wrong_filter(scenario, index, place):
+            raise problem(source, *wrong)
     if isinstance(bridge.gates, dict) and bridge.gate_guard != "length-aware":
         raise problem(
             source,

@@ -103,7 +103,8 @@ def _tables_in(schema: _Json, path: str) -> Iterator[tuple[str, str]]:
         for heading, name in _tables_in(schema["items"], path):
             yield f"[{heading}]", name
     if isinstance(schema.get("additionalProperties"), dict):
-        yield from _tables_in(schema["additionalProperties"], f"{path}.{_NEIGHBOUR}")
+        name = _NEIGHBOUR if path.endswith(".gates") else "NAME"
+        yield from _tables_in(schema["additionalProperties"], f"{path}.{name}")
 
 
 def _walk(schema: _Json, definitions: _Json, path: str, found: dict[str, _Table]) -> None:

@@ -198,6 +198,14 @@ def needs(scenario: Scenario, plan: Plan) -> list[str]:
             switches += f", {AWARE} gates"
     else:
         switches = "no 802.1Qbv"
+    needed = [f"needs {switches}"]
+    filters = [bridge.get("stream_filters", []) for bridge in plan["bridges"].values()]
+    if policing := [found for found in filters if found]:
+        gates = sum("entries" in entry for found in policing for entry in found)
+        needed.append(
+            f"needs {len(policing)} switch{'es' if len(policing) > 1 else ''} with 802.1Qci: at most"
+            f" {max(map(len, policing))} stream filters, {gates} stream gates in all"
+        )
     mode = scenario.sync.mode
     if mode in CLOCKS:
         talkers = {stream.talker for stream in scenario.stream}
@@ -214,7 +222,7 @@ def needs(scenario: Scenario, plan: Plan) -> list[str]:
         clocks = 'clocks assumed perfect (sync.mode = "ideal")'
     else:
         clocks = "no common clock: each station runs on its own crystal"
-    return [f"needs {switches}", f"needs {clocks}" if mode in CLOCKS else clocks]
+    return [*needed, f"needs {clocks}" if mode in CLOCKS else clocks]
 
 
 def mtus(scenario: Scenario, plan: Plan) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 
 from keepon.errors import ConfigError, PlanRejectedError
 from keepon.measure.results import SENT_VERDICTS
-from keepon.model import outcomes, overload
+from keepon.model import outcomes, overload, policing
 from keepon.model.plan import Plan, Trial
 from keepon.model.qdiscs import stations
 from keepon.model.result import RunResult
@@ -169,6 +169,10 @@ def trial(scenario: Scenario, plan: Plan, look: Callable[[], None] = _at_leisure
                 )
         others = {**ended, **entry["lost"]}
         others = {key: count for key, count in others.items() if key not in unplanned[name]}
+        by_hand = {key: count for key, count in others.items() if _is_by_hand(key)}
+        if by_hand and by_hand == others:
+            unsent[name] = {**(own or {}), **by_hand}
+            continue
         if others and untimed and all(" queue to " in place for place in others):
             unsent[name] = {_full(short, plan, name, others): sum(others.values())}
             continue
@@ -260,6 +264,16 @@ def _full(scenario: Scenario, plan: Plan, name: str, lost: Iterable[str]) -> str
         if f"{bridge} queue to {peer}" in places
     ]
     return f"{FULL} {' or '.join(queues)}"
+
+
+def _is_by_hand(places: str) -> bool:
+    """Whether frames lost at these places were lost to filters that the scenario has, which are no
+    part of the plan.
+    """
+    return all(
+        any(kind in place for kind in policing.PLACES) and policing.PLANNED not in place
+        for place in places.split(" or ")
+    )
 
 
 def _cycles_ns(scenario: Scenario) -> list[int]:

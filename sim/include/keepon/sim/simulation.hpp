@@ -48,6 +48,8 @@ public:
 	void SetLoss(NodeId a, NodeId b, double probability);
 	void SetGates(NodeId bridge, NodeId peer, std::int64_t base_ns,
 		      const std::vector<GateEntry> &entries);
+	/// Policing of a bridge; after all streams and loads, once a bridge.
+	void SetPsfp(NodeId bridge, const PsfpSpec &spec);
 	FlowId AddStream(StreamSpec spec);
 	FlowId AddLoad(const LoadSpec &spec);
 	/// Frames of an application, which is to be named by SetSource() before the start. They are

@@ -210,7 +210,11 @@ class Given:
         """Greatest error of the clock that opens a bridge's gates: the stated error and that of
         asymmetric links.
         """
-        if self.scenario.sync.mode != "gptp" or self.bridges[bridge].gates == "none":
+        return 0 if self.bridges[bridge].gates == "none" else self.clock_error_ps(bridge)
+
+    def clock_error_ps(self, bridge: str) -> int:
+        """Greatest error of a bridge's clock, either way."""
+        if self.scenario.sync.mode != "gptp":
             return 0
         return 1000 * (_BRIDGE_CLOCK_NS + self.scenario.asymmetry_error_ns(bridge))
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from keepon.errors import ConfigError
 from keepon.model.wire import PREAMBLE_BYTES, PS_PER_NS, byte_time_ps, ceil_ns, wire_time_ps
-from keepon.planner.network import beside
+from keepon.planner.network import beside, police
 from keepon.planner.network.flows import Flow
 from keepon.planner.network.ground import Ground
 from keepon.planner.network.occupancy import Claim
@@ -56,6 +56,7 @@ def refuse(ground: Ground, limits: Limits | None = None) -> None:
         limits.look("keys were checked")
         _refuse_stream(ground, flow)
     _refuse_free_gates(ground)
+    police.refuse(ground)
     _refuse_capacity(ground)
     beside.refuse(ground)
 

@@ -26,7 +26,7 @@ from keepon.model.plan import (
 from keepon.model.scenario import HostTable, TrafficClass
 from keepon.model.wire import PREAMBLE_BYTES, PS_PER_NS, byte_time_ps, ceil_ns, preamble_time_ps
 from keepon.planner import stations
-from keepon.planner.network import gatelimits
+from keepon.planner.network import gatelimits, police
 from keepon.planner.network.flows import Placement, spread_ps
 from keepon.planner.network.grid import partition_slots
 from keepon.planner.network.ground import Ground
@@ -429,6 +429,9 @@ def port_documents(ground: Ground, placed: Placed, limits: Limits) -> dict[str, 
                 )  # fmt: skip
             _add_gates(port, built)
         documents[bridge]["ports"][peer] = port
+    for name, document in documents.items():
+        if filters := police.filters(ground, name, placed):
+            document["stream_filters"] = filters
     _check_queues(ground, placed)
     return documents
 

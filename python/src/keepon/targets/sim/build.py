@@ -17,7 +17,7 @@ from keepon.model.plan import Plan
 from keepon.model.scenario import Scenario, Stream
 from keepon.model.timing import epoch_ns_for, talk_start_ns
 from keepon.model.topology import Topology
-from keepon.targets.sim import timesync
+from keepon.targets.sim import psfp, timesync
 from keepon.targets.sim.specs import station_spec
 
 
@@ -67,6 +67,12 @@ class Build:
         self.start_ns = talk_start_ns(scenario, plan)
         self.streams = {stream.id: self._add_stream(stream) for stream in scenario.stream}
         self.loads = {load.id: self._add_load(load.id) for load in scenario.load}
+        for bridge in scenario.bridge:
+            planned = plan["bridges"].get(bridge.name, {}).get("stream_filters", [])
+            if bridge.stream_filter or planned:
+                flows = self.streams | self.loads
+                spec = psfp.psfp_spec(scenario, bridge, planned, flows)
+                self.simulation.set_psfp(self.nodes[bridge.name], spec)
         if scenario.sync.by_ptp:
             self.simulation.set_sync(timesync.sync_spec(scenario, self.nodes))
         driven = {station.name: scenario.driver_of(station, run) for station in scenario.station}

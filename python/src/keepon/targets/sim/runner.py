@@ -214,7 +214,12 @@ def _port_document(build: Build, name: str, raw: RawPort, window_s: float) -> di
 def _bridge_document(raw: RawBridge, nodes: dict[str, int]) -> BridgeResult:
     """A bridge's counters per neighbour, by name."""
     names = {number: name for name, number in nodes.items()}
-    return {"ports": {names[peer]: port for peer, port in raw["ports"].items()}}
+    document: BridgeResult = {
+        "ports": {names[peer]: port for peer, port in raw["ports"].items()}
+    }
+    if raw["filters"]:
+        document["stream_filters"] = raw["filters"]
+    return document
 
 
 def _flow(raw: Flow) -> dict[str, object]:

@@ -122,6 +122,12 @@ def check_supported(scenario: Scenario) -> None:
                 " built yet"
             )
     for index, bridge in enumerate(scenario.bridge):
+        if bridge.stream_filter or bridge.police != "none":
+            key = "stream_filter" if bridge.stream_filter else "police"
+            raise ConfigError(
+                f"key `bridge[{index}].{key}`: must be left out for target vm; its bridges police"
+                " nothing"
+            )
         if isinstance(bridge.gates, dict):
             raise ConfigError(
                 f'key `bridge[{index}].gates`: must be "none" for target vm; its bridges have no'
