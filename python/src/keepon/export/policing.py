@@ -15,6 +15,17 @@ from keepon.model.policing import FlowMeter, StreamFilter, StreamGate, streams_o
 from keepon.model.scenario import Bridge
 from keepon.model.topology import Topology
 
+_SHARED_FROM = 1_000_000
+"""Indices of actions that filters share, away from those that Linux chooses itself."""
+_TIMER_LATE_NS = 100_000
+"""Linux's gate in software misses an entry that is over when its timer comes, and then stays for a
+cycle as it is.
+"""
+_MAC_HEADER_BYTES = 14
+"""police's mtu counts it, unlike its rate and a gate's octets."""
+_METERED_MTU_BYTES = 65_535
+"""Left out, police with a rate drops what is longer than 2040."""
+
 
 @dataclass(frozen=True)
 class _Rule:
@@ -46,7 +57,14 @@ def _gate(gate: StreamGate) -> str:
 
 
 def _meter(meter: FlowMeter) -> str:
-    return f"rate {meter.cir_bps}bit burst {meter.cbs_bytes}b conform-exceed drop/pipe"
+    return (
+        f"rate {meter.cir_bps}bit burst {meter.cbs_bytes}b mtu {_METERED_MTU_BYTES}"
+        " conform-exceed drop/pipe"
+    )
+
+
+def _longest(max_sdu_bytes: int) -> str:
+    return f"action police mtu {max_sdu_bytes + _MAC_HEADER_BYTES} conform-exceed drop/pipe"
 
 
 def _ways(planned: Planned) -> dict[str, list[list[str]]]:
@@ -76,14 +94,14 @@ def _rules(planned: Planned, bridge: Bridge) -> Iterator[_Rule]:
 
     def once(kind: str, index: int, words: str) -> str:
         """An action that several filters share is described by the first of them."""
-        name = f"action {kind} index {index + 1}"
+        name = f"action {kind} index {_SHARED_FROM + index}"
         is_new = name not in made
         made.add(name)
         return f"{name} {words}" if is_new else name
 
     def actions(entry: StreamFilter) -> Iterator[str]:
         if entry.max_sdu_bytes is not None:
-            yield f"action police mtu {entry.max_sdu_bytes} conform-exceed drop/pipe"
+            yield _longest(entry.max_sdu_bytes)
         if entry.gate is not None:
             yield once("gate", gates.index(entry.gate), _gate(bridge.stream_gate[entry.gate]))
         if entry.meter is not None:
@@ -94,7 +112,7 @@ def _rules(planned: Planned, bridge: Bridge) -> Iterator[_Rule]:
             if flow in into:
                 yield _Rule(flow, into[flow], tuple(actions(entry)))
     for found in planned.plan["bridges"][bridge.name].get("stream_filters", []):
-        words = [f"action police mtu {found['max_sdu_bytes']} conform-exceed drop/pipe"]
+        words = [_longest(found["max_sdu_bytes"])]
         if "entries" in found:
             listed = [
                 _entry(each["open"], each["ns"], None, each.get("octets"))
@@ -118,7 +136,10 @@ def lines(planned: Planned, bridge: Bridge) -> list[str]:
         'offload=${OFFLOAD:-} # "skip_sw": by the switch alone; "skip_hw": by the CPU alone',
     ]
     for port in dict.fromkeys(rule.port for rule in rules):
-        found += [f"tc qdisc del dev {port} clsact 2> /dev/null || :", f"tc qdisc add dev {port} clsact"]
+        found += [
+            f"tc qdisc del dev {port} clsact 2> /dev/null || :",
+            f"tc qdisc add dev {port} clsact",
+        ]
     for number, rule in enumerate(rules, 1):
         found.append(
             f"tc filter add dev {rule.port} ingress protocol all pref {number} flower $offload"
@@ -130,11 +151,22 @@ def lines(planned: Planned, bridge: Bridge) -> list[str]:
 def notes(planned: Planned) -> Iterator[str]:
     """What tc cannot do of the filters."""
     for bridge in planned.scenario.bridge:
+        shortest = [
+            min(entry["ns"] for entry in found["entries"])
+            for found in planned.plan["bridges"][bridge.name].get("stream_filters", [])
+            if "entries" in found
+        ] + [entry.ns for gate in bridge.stream_gate.values() for entry in gate.entries]
+        if min(shortest, default=_TIMER_LATE_NS) < _TIMER_LATE_NS:
+            yield (
+                f"bridge {bridge.name}: its shortest entry of a stream gate has {min(shortest)} ns,"
+                " which Linux without offload cannot keep: such a gate is open and shut for whole"
+                " cycles in turn; run the script with OFFLOAD=skip_sw, on a switch that has it"
+            )
         for name, meter in bridge.flow_meter.items():
             if meter.ebs_bytes or meter.mark_all_red:
                 yield (
-                    f"bridge {bridge.name}, flow meter {name}: Linux's police has one bucket, so that"
-                    " what is yellow is dropped, and nothing is red for good"
+                    f"bridge {bridge.name}, flow meter {name}: Linux's police has one bucket, so"
+                    " that what is yellow is dropped, and nothing is red for good"
                 )
         for name, gate in bridge.stream_gate.items():
             if gate.close_on_invalid_rx or gate.close_on_octets_exceeded:
@@ -143,6 +175,6 @@ def notes(planned: Planned) -> Iterator[str]:
                 )
             if any(entry.priority is not None for entry in gate.entries):
                 yield (
-                    f"bridge {bridge.name}, stream gate {name}: without offload Linux's gate changes"
-                    " no priority"
+                    f"bridge {bridge.name}, stream gate {name}: without offload Linux's gate"
+                    " changes no priority"
                 )
