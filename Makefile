@@ -11,12 +11,12 @@ DESTDIR ?=
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run quick test test-all test-fresh test-hw test-packages soak bench-core bench-clock bench-tcp bench-costs bench-sim bench-kernel bench-cards bench-planner check format types fields schemas manual packages install uninstall clean distclean
+.PHONY: help run quick test test-all test-fresh test-hw test-packages soak bench-core bench-clock bench-tcp bench-costs bench-sim bench-kernel bench-cards bench-planner check format types fields schemas manual packages release install uninstall clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' "$(ROOT)/Makefile"
 
-run: ## set up, build, simulate the habitat case study: table, result folder out/habitat
+run: ## set up, build, simulate a cell with Keepon and an ordinary driver: table, result folder out/plain-cell
 	@"$(SCRIPTS)/run"
 
 quick: ## tests without a guest and nothing marked slow
@@ -91,6 +91,9 @@ manual: ## write man pages and completion of shells into out/manual
 
 packages: ## Debian packages and wheel into out/packages (SUITE=bookworm|trixie, ARCH=arm64)
 	@"$(SCRIPTS)/packages" --suite "$(if $(filter file,$(origin SUITE)),,$(SUITE))" --arch "$(ARCH)"
+
+release: ## packages for both releases, keepon-tools for arm64, wheels, SBOM, checksums into out/release (root)
+	@"$(SCRIPTS)/release"
 
 install: ## command, tools, plugin, pages, units, sources of modules into PREFIX (/usr/local), DESTDIR
 	@"$(SCRIPTS)/setup" run

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A simulation without the program round it: what a scenario's simulation was told, told again.
+"""A simulation without the program round it: the recorded calls that build it, repeated.
 
 `record` keeps the calls that build a scenario's network. This file as a program repeats them, runs
 and prints as JSON what it cost and what was counted. It loads nothing but the extension, so that

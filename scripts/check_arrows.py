@@ -6,7 +6,8 @@ core do not know each other; a room of a C folder knows those on lower floors.
 Every #include of a project header is resolved to a file; each folder has a list of zones it may
 include. The system headers of the freestanding folders are listed too. Inside a folder, where one
 header often serves many files, names count: a C file may use functions and objects of files on
-lower floors. Prints one line for each arrow that points the wrong way.
+lower floors. In sim, where a room is a header and sources of one name, rooms must not include each
+other. Prints one line for each arrow that points the wrong way.
 """
 
 from __future__ import annotations
@@ -288,6 +289,23 @@ def check_folder(folder: str) -> list[str]:
     return problems
 
 
+def check_circles(folder: str) -> list[str]:
+    """Rooms that include each other, directly or through others; no floors, as blocks register."""
+    knows: dict[str, set[str]] = {}
+    for path in (ROOT / folder).rglob("*"):
+        if path.suffix in SUFFIXES:
+            targets = [target for _, target, _ in includes(path) if target]
+            rooms = {room_of(target) for target in targets if within(target, folder)}
+            knows.setdefault(room_of(path.name), set()).update(rooms - {room_of(path.name)})
+    while knows:  # without those that know none of the others, or that none of the others knows
+        known = set().union(*knows.values())
+        inner = {room for room in knows if room in known and knows[room] & knows.keys()}
+        if len(inner) == len(knows):
+            return [f"{folder}: {', '.join(sorted(inner))} include each other; move functions"]
+        knows = {room: knows[room] for room in inner}
+    return []
+
+
 def reached(room: str) -> set[str]:
     """All core files a room's header and source include, directly or through others."""
     todo = [
@@ -318,6 +336,7 @@ def main() -> int:
             problems += check_includes(source)
     for folder in FLOORS:
         problems += check_folder(folder)
+    problems += check_circles("sim")
     for room, stranger in STRANGERS:
         if f"core/include/keepon/{stranger}.h" in reached(room):
             problems.append(f"core room {room} reaches {stranger}.h; they must not know each other")

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 import sys
-from collections import Counter
 from pathlib import Path
 
 from common import ROOT, run_quiet
@@ -75,11 +74,6 @@ DIALECT = pattern(
 """Words that hide who does what to whom: name the subject, and say it in the field's words."""
 DIALECT_STEMS = pattern(("t", "old|a", "part|be", "side|ins", "tead"))
 """No names of modules; as adverbs they are English."""
-DIALECT_LEFT = {
-    "bench": 2, "devtools": 7, "kernel": 153, "nicmodel": 6, "papers": 130,
-    "python": 684, "sim": 55, "tests": 43, "tools": 6,
-}  # fmt: skip
-"""By folder, in sources: lower it with every word that goes, and never raise it."""
 
 
 def project_files() -> list[Path]:
@@ -116,6 +110,8 @@ def check(path: Path) -> list[str]:
             problems.append(f"{name}: first line must say {mark}")
         if len(lines) > LINES_MAX and "/tests/" not in f"/{name}":
             problems.append(f"{name}: {len(lines)} lines; split it (limit {LINES_MAX})")
+    if path.suffix in CODE_SUFFIXES | {".sh"}:
+        problems += check_dialect(name, lines)
     return problems
 
 
@@ -131,10 +127,9 @@ def check_page(name: str, lines: list[str]) -> list[str]:
         lines = "\n".join(lines).partition("\n## [0")[0].split("\n")
     elif len(lines) > PAGE_LINES_MAX:
         problems.append(f"{name}: {len(lines)} lines; split it (limit {PAGE_LINES_MAX})")
+    problems += check_dialect(name, lines)
     for number, line in enumerate(lines, 1):
         here = f"{name}:{number}"
-        if word := DIALECT.search(line):
-            problems.append(f"{here}: '{word[0]}': name who does it, in words of the field")
         if name == "CHANGELOG.md":
             continue
         if line.startswith("|"):
@@ -165,26 +160,21 @@ def check_links(path: Path) -> list[str]:
     return problems
 
 
-def check_dialect(files: list[Path]) -> list[str]:
-    """Of sources: as many words in each folder as DIALECT_LEFT says."""
-    left: Counter[str] = Counter()
-    for path in files:
-        if path.suffix in CODE_SUFFIXES | {".sh"}:
-            folder = path.relative_to(ROOT).parts[0]
-            left[folder] += len(DIALECT.findall(path.read_text(encoding="utf-8")))
-            left[folder] += any(DIALECT_STEMS.fullmatch(part) for part in path.stem.split("_"))
-    return [
-        f"{folder}/: {left[folder]} words of the dialect, DIALECT_LEFT says"
-        f" {DIALECT_LEFT.get(folder, 0)}: write other words, or lower the number"
-        for folder in sorted(left | DIALECT_LEFT)
-        if left[folder] != DIALECT_LEFT.get(folder, 0)
+def check_dialect(name: str, lines: list[str]) -> list[str]:
+    problems = [
+        f"{name}:{number}: '{word[0]}': name who does it, in words of the field"
+        for number, line in enumerate(lines, 1)
+        if (word := DIALECT.search(line))
     ]
+    for part in Path(name).stem.split("_"):
+        if DIALECT_STEMS.fullmatch(part):
+            problems.append(f"{name}: '{part}': name the file by what is in it")
+    return problems
 
 
 def main() -> int:
     files = project_files()
     problems = [problem for path in files for problem in check(path)]
-    problems += check_dialect(files)
     for path in files:
         name = path.relative_to(ROOT).as_posix()
         if is_page(name):

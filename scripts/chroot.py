@@ -176,22 +176,17 @@ def bootstrap(suite: str, uri: str) -> Path:
         uri,
     ]
     must(command, env=dict(os.environ) | network_environment())
-    draft = archive.with_suffix(".draft")
-    must(
-        [
-            "tar",
-            "--numeric-owner",
-            "--exclude=./var/cache/apt/archives/*.deb",
-            "-C",
-            root,
-            "-cf",
-            draft,
-            ".",
-        ]
-    )
-    draft.replace(archive)
+    pack(root, archive)
     shutil.rmtree(root)
     return archive
+
+
+def pack(root: Path, archive: Path) -> None:
+    """Keep a system; what is mounted in it stays out."""
+    draft = archive.with_suffix(".draft")
+    leave_out = ["--one-file-system", "--exclude=./var/cache/apt/archives/*.deb"]
+    must(["tar", "--numeric-owner", *leave_out, "-C", root, "-cf", draft, "."])
+    draft.replace(archive)
 
 
 def copy_into(root: Path, path: Path) -> None:
@@ -245,18 +240,27 @@ def mount_system(root: Path) -> None:
     must(["mount", "--rbind", "--make-rslave", "/dev", root / "dev"])
 
 
-def unpack(suite: str, root: Path) -> None:
+def unpack(suite: str, root: Path, more: Sequence[str] = ()) -> None:
     """A fresh minimal system in the folder, which is emptied; with this machine's way to the
-    network.
+    network, and with more packages, which are installed once for each list.
     """
     sources = debian_sources(suite)
     archive = bootstrap(suite, mirror(sources, suite))
+    key = hashlib.sha256(" ".join([archive.name, *more]).encode()).hexdigest()[:12]
+    furnished = FRESH / f"{suite}-{key}.tar"
+    if furnished.is_file():
+        archive = furnished
     if root.exists():
         shutil.rmtree(root)
     root.mkdir(parents=True)
     must(["tar", "--numeric-owner", "-C", root, "-xf", archive])
     configure(root, sources)
     mount_system(root)
+    if more and archive != furnished:
+        say(f"installing in it, this time only: {' '.join(more)}")
+        for words in (["update"], ["install", "-y", "--no-install-recommends", *more]):
+            must(command_inside(root, "/", ["apt-get", "-q", *words]), env=environment_inside())
+        pack(root, furnished)
 
 
 def remove(root: Path) -> None:

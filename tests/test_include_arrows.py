@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """scripts/check_arrows.py on a copy of the C folders: an include of core/src, and a call inside any
-folder, that does not go down to a lower floor is refused.
+folder, that does not go down to a lower floor is refused, and so is a circle of includes in sim.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     """The C folders with floors, and the check, which looks at the tree it is in."""
-    for folder in ("core", "kernel", "nicmodel"):
+    for folder in ("core", "kernel", "nicmodel", "sim"):
         shutil.copytree(ROOT / folder, tmp_path / folder)
     (tmp_path / "scripts").mkdir()
     for name in ("check_arrows.py", "common.py"):
@@ -54,6 +54,15 @@ def test_an_include_that_does_not_go_down(copy: Path, file: str, header: str) ->
     assert problems[0].startswith(f"core/src/{file}: ")
     assert f"must not include core/src/{header}, on floor" in problems[0]
     assert "rooms know lower floors only" in problems[0]
+
+
+@pytest.mark.slow
+def test_headers_that_include_each_other_through_a_third(copy: Path) -> None:
+    """Rooms that include a member of the circle, or are included by one, are not named."""
+    for name, header in (("types", "world"), ("world", "trace"), ("trace", "types")):
+        path = copy / f"sim/include/keepon/sim/{name}.hpp"
+        path.write_text(f'#include "keepon/sim/{header}.hpp"\n')
+    assert check(copy) == (1, ["sim: trace, types, world include each other; move functions"])
 
 
 @pytest.mark.slow

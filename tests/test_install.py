@@ -62,7 +62,7 @@ def test_what_is_installed_is_taken_away_and_nothing_else(tmp_path: Path, manual
     root = tmp_path / "root"
     others = root / "opt/k/share/man/man8/other.8"
     others.parent.mkdir(parents=True)
-    others.write_text("of somebody else")
+    others.write_text("of another")
     where = ("--destdir", root, "--prefix", "/opt/k", "--manual", manual)
     for _ in range(2):  # again, over itself
         assert install(*where, *QUICK).stderr == ""
@@ -86,8 +86,8 @@ def test_the_tree_for_dkms_has_what_every_module_is_made_of(tmp_path: Path) -> N
     folders = {path.parent.name for path in (ROOT / "kernel").rglob("Kbuild")} - {"tests"}
     ours = {name for name in folders if not name.endswith("probe")}
     assert {path.parent.name for path in tree.glob("kernel/*/Kbuild")} == ours
-    told = (ROOT / "kernel/dkms/dkms.conf").read_text() + (tree / "Makefile").read_text()
-    asked = {name for name in ours if re.search(rf"\b{name}:(keepon|sch_{name})", told)}
+    texts = (ROOT / "kernel/dkms/dkms.conf").read_text() + (tree / "Makefile").read_text()
+    asked = {name for name in ours if re.search(rf"\b{name}:(keepon|sch_{name})", texts)}
     assert sorted(ours - asked) == []
     assert not (tree / "kernel/tests").exists()
     included = "".join(path.read_text() for path in tree.glob("kernel/*/Kbuild"))
@@ -159,7 +159,7 @@ def test_units_start_the_command_that_was_installed(tmp_path: Path) -> None:
         (["--uninstall", "--destdir", "{tmp}"], 3, "nothing was installed with this prefix\n"),
     ],
 )
-def test_what_cannot_be_done_is_told(
+def test_what_cannot_be_done_is_refused(
     tmp_path: Path, words: list[str], code: int, sentence: str
 ) -> None:
     done = install(*(word.format(tmp=tmp_path) for word in words))
@@ -189,7 +189,7 @@ def test_a_folder_that_no_installation_has_made_is_left(tmp_path: Path) -> None:
 def test_a_file_that_no_installation_has_made_is_left(tmp_path: Path, is_link: bool) -> None:
     """Nor is what a link leads to overwritten."""
     mine = tmp_path / "mine"
-    mine.write_text("of somebody else")
+    mine.write_text("of another")
     place = tmp_path / "root/usr/local/lib/systemd/system/keepon@.service"
     place.parent.mkdir(parents=True)
     if is_link:
@@ -198,7 +198,7 @@ def test_a_file_that_no_installation_has_made_is_left(tmp_path: Path, is_link: b
         mine.rename(place)
     done = install("--destdir", tmp_path / "root", "units")
     assert done.returncode == 3 and "no installation with this prefix has written it" in done.stderr
-    assert place.read_text() == "of somebody else" and place.is_symlink() == is_link
+    assert place.read_text() == "of another" and place.is_symlink() == is_link
 
 
 @pytest.mark.slow
@@ -259,7 +259,7 @@ def test_a_folder_that_was_put_elsewhere_is_left_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_what_cannot_be_taken_away_is_told_and_can_be_later(tmp_path: Path) -> None:
+def test_what_cannot_be_taken_away_is_named_and_can_be_later(tmp_path: Path) -> None:
     where = ("--destdir", tmp_path)
     assert install(*where, "modules", "units").returncode == 0
     unit = tmp_path / "usr/local/lib/systemd/system/keepon@.service"

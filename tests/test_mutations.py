@@ -3,7 +3,7 @@
 broken core is none.
 
 A mutant is built from a copy of the core and played in a process of its own, because it may trap or
-never end. Only what includes the changed file is compiled again, as the compiler itself has told.
+never end. Only what includes the changed file, by the compiler's list, is compiled again.
 """
 
 from __future__ import annotations

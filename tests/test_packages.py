@@ -227,7 +227,7 @@ def test_cross_built_modules_and_tools_run_on_a_raspberry_pi(tmp_path: Path) -> 
         ),
     ],
 )
-def test_what_is_unknown_is_told(words: list[str], sentence: str) -> None:
+def test_what_is_unknown_is_refused(words: list[str], sentence: str) -> None:
     done = subprocess.run(
         [ROOT / "scripts/packages", *words], capture_output=True, text=True, check=False
     )

@@ -155,7 +155,7 @@ def test_a_goal_that_is_missed_is_called_so() -> None:
     assert [line.rsplit("  ", 1)[1] for line in shown[:2]] == ["goal 6: MISSED", "goal 6: met"]
 
 
-def test_unlike_work_is_said_instead_of_a_ratio() -> None:
+def test_unlike_work_has_a_sentence_and_no_ratio() -> None:
     other = sim_peers.Side()
     other.add({**counts_of(99, 10_000, 50.0), "cpu_s": 9.0, "rss_kib": 1, "events": 5})
     variant = sim_peers.of_variant(side([1.0], 5), other)

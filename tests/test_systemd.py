@@ -58,14 +58,14 @@ def container(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def told(container: Path) -> dict[str, str]:
+def said_by(container: Path) -> dict[str, str]:
     lines = (container / "said").read_text().splitlines()
     return {name: rest.strip() for name, _, rest in (line.partition(" ") for line in lines)}
 
 
 @pytest.mark.soak
 def test_a_link_and_its_ptp_are_up_before_the_network(container: Path) -> None:
-    found = told(container)
+    found = said_by(container)
     assert (container / "at-network").read_text() == "up\n"
     assert found["active"] == "active"
     assert found["ptp4l"] == "active" and found["running"] == "1"
@@ -74,7 +74,7 @@ def test_a_link_and_its_ptp_are_up_before_the_network(container: Path) -> None:
 
 @pytest.mark.soak
 def test_a_stopped_unit_puts_all_back(container: Path) -> None:
-    found = told(container)
+    found = said_by(container)
     assert found["stopped"] == "inactive" and found["restarted"] == "active"
     before = (container / "before").read_text()
     assert "ptp4l" not in before
@@ -84,13 +84,13 @@ def test_a_stopped_unit_puts_all_back(container: Path) -> None:
 @pytest.mark.soak
 @pytest.mark.parametrize(("fault", "result"), [("unplugged", "exit-code"), ("killed", "signal")])
 def test_a_start_that_fails_puts_all_back(container: Path, fault: str, result: str) -> None:
-    assert told(container)[fault] == result
+    assert said_by(container)[fault] == result
     assert (container / f"after-{fault}").read_text() == (container / "before").read_text()
 
 
 @pytest.mark.soak
 def test_a_wrong_file_is_refused_in_one_sentence(container: Path) -> None:
-    found = told(container)
+    found = said_by(container)
     for name, sentence in (
         ("wrong", "keepon: /etc/keepon/wrong.toml:4: key `link.rate_mbps` = 7: must be one of"),
         ("both", "keepon: /etc/keepon/both.toml: tables [plan] and [link] are both there; keep"),

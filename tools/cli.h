@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What both tools say to whoever calls them: exit codes, one-sentence errors, and arguments that
+ * What both tools say to their caller: exit codes, one-sentence errors, and arguments that
  * are read completely or not at all.
  */
 #ifndef KPT_CLI_H

@@ -73,7 +73,7 @@ static void came_back(struct sk_buff *skb)
 		if (flight->meter)
 			note(flight->meter, now_ns);
 		WRITE_ONCE(flight->done_ns, now_ns);
-		/* whoever sees the count sees the time */
+		/* a reader that sees the count sees the time */
 		smp_mb__before_atomic();
 		atomic_inc(&flight->done);
 		generic_pump_kick(pump);

@@ -7,7 +7,7 @@
  *
  *	main	which devices, and the life of a claimed ring
  *	limits	what is claimed, from what was measured
- *	measure	does the wire take its time, and how late is that told
+ *	measure	does the wire take its time, and how late do completions say so
  *	pump	from the ring to the driver
  *	pace	when slots came back, and have left
  *	frames	what the driver is given, and its way back
@@ -67,7 +67,7 @@ struct generic_pump;
  * @refs: one of the pump, one of each frame
  * @done: frames that came back
  * @done_ns: when the last of them did
- * @pump: to be told; NULL when the run is over. RCU
+ * @pump: woken by completions; NULL when the run is over. RCU
  * @meter: NULL but while measuring
  */
 struct generic_flight {
@@ -213,7 +213,7 @@ bool generic_is_paced(const struct generic_measured *measured);
 u32 generic_lag_ns(const struct generic_measured *measured);
 /** generic_window() - slots the driver must have for the wire not to run dry */
 u32 generic_window(u32 lag_ns, u32 slot_bytes, u64 rate_bps);
-/** generic_limits() - what keepon.ko is told; without @measured what is assumed; RTNL */
+/** generic_limits() - the limits keepon.ko gets; without @measured what is assumed; RTNL */
 void generic_limits(struct net_device *dev, u32 slot_bytes, u64 rate_bps,
 		    const struct generic_measured *measured, struct keepon_native_caps *caps);
 /** generic_describe() - a measurement as a sentence without an end */

@@ -20,7 +20,7 @@ static uint held_up_us = 1000;
 module_param(held_up_us, uint, 0444);
 MODULE_PARM_DESC(held_up_us, "how long soft interrupts may be held up, beyond what was measured");
 
-/* What a link bears unless it is told more (drift_ppb). */
+/* What a link bears without its option drift_ppb. */
 static uint pace_ppm = 200;
 module_param(pace_ppm, uint, 0444);
 MODULE_PARM_DESC(pace_ppm, "how far the pace may be off its rate's, for certain; see drift_ppb");

@@ -22,7 +22,7 @@ enum {
 };
 
 /*
- * struct known - a device somebody asked about; RTNL
+ * struct known - a device that was asked for; RTNL
  * @measured: what was found; @has_measured: if anything
  * @sentence: why it is refused
  * @pump: while it is claimed

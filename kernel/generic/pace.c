@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * When slots have left: when their frames came back. On a device that does not pace, and that
- * somebody insisted on, each slot takes its time on the CPU's counter as well. It then leaves up to
+ * the user insists on, each slot takes its time on the CPU's counter as well. It then leaves up to
  * a window early, but clock and index agree, and the CPU has time for others.
  */
 #include <linux/ktime.h>

@@ -52,10 +52,10 @@ struct guard_sched {
 	struct list_head siblings;
 };
 
-/** guard_parse() - @options as @opt changes them; RTNL. Return: 0 or a negative errno, told */
+/** guard_parse() - @options as @opt changes them; RTNL. Return: 0 or -errno, with extack */
 int guard_parse(struct guard_options *options, struct nlattr *opt, struct netlink_ext_ack *extack);
 
-/** guard_apply() - decide by @options from now on; RTNL. Return: 0 or a negative errno, told */
+/** guard_apply() - decide by @options from now on; RTNL. Return: 0 or -errno, with extack */
 int guard_apply(struct Qdisc *sch, const struct guard_options *options,
 		struct netlink_ext_ack *extack);
 

@@ -21,7 +21,7 @@ static u32 frame_bytes(const struct sk_buff *skb)
 static void report(struct sk_buff *skb, u8 code, u32 error)
 {
 	s64 txtime_ns = ktime_to_ns(skb->tstamp);
-	struct sock_exterr_skb *told;
+	struct sock_exterr_skb *err;
 	struct sock *sk = skb->sk;
 	struct sk_buff *clone;
 
@@ -32,13 +32,13 @@ static void report(struct sk_buff *skb, u8 code, u32 error)
 		return;
 	/* A time left here would be shown as the instant it was sent. */
 	clone->tstamp = 0;
-	told = SKB_EXT_ERR(clone);
-	memset(told, 0, sizeof(*told));
-	told->ee.ee_errno = error;
-	told->ee.ee_origin = SO_EE_ORIGIN_TXTIME;
-	told->ee.ee_code = code;
-	told->ee.ee_data = upper_32_bits((u64)txtime_ns);
-	told->ee.ee_info = lower_32_bits((u64)txtime_ns);
+	err = SKB_EXT_ERR(clone);
+	memset(err, 0, sizeof(*err));
+	err->ee.ee_errno = error;
+	err->ee.ee_origin = SO_EE_ORIGIN_TXTIME;
+	err->ee.ee_code = code;
+	err->ee.ee_data = upper_32_bits((u64)txtime_ns);
+	err->ee.ee_info = lower_32_bits((u64)txtime_ns);
 	if (sock_queue_err_skb(sk, clone))
 		kfree_skb(clone);
 }

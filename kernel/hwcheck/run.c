@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A run on a lent ring. Nothing is judged here: each reading is kept with its time. The ring is
- * followed by reading its index as fast as can be, with interrupts on; a reading that came late is
- * told by how long the one before was ago.
+ * followed by reading its index as fast as can be, with interrupts on; the time since the
+ * reading before shows that one came late.
  */
 #include <linux/delay.h>
 #include <linux/etherdevice.h>

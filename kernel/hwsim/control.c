@@ -321,7 +321,7 @@ static int do_insert(struct hwsim_words *words)
 	err = hwsim_nic_insert(nic);
 	if (err)
 		complain(words->where,
-			 "whoever had a ring of %s has not given it back yet; try again",
+			 "the owner of a ring of %s has not given it back yet; try again",
 			 nic->node.name);
 	return err;
 }

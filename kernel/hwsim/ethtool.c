@@ -28,7 +28,7 @@ static int get_link_ksettings(struct net_device *dev, struct ethtool_link_ksetti
 }
 
 /*
- * Any rate whose byte lasts whole picoseconds; both ends must be told, as without autonegotiation
+ * Any rate whose byte lasts whole picoseconds; both ends must be set, as without autonegotiation
  * on copper.
  */
 static int set_link_ksettings(struct net_device *dev, const struct ethtool_link_ksettings *settings)

@@ -2,7 +2,7 @@
 /*
  * Transmit queues of an ordinary NIC or of a bridge port. Which frame is next is decided when the
  * wire is free, not when a frame is queued. The decision is evaluated late but as of its moment:
- * whoever adds a frame lets time pass first.
+ * time passes before a frame is added.
  */
 #include "mac.h"
 

@@ -22,7 +22,7 @@ struct hwsim_nic_params {
 	u8 index_fetch;
 	bool persistent;
 	bool clobbers;
-	bool flow_control; /* PAUSE frames are obeyed: told with the limits; ethtool changes it */
+	bool flow_control; /* PAUSE frames are obeyed: part of the limits; ethtool changes it */
 	bool rearm_shadow; /* false: the driver does not mend what the NIC clobbers */
 	bool coherent;
 	u8 cpu_ticks_coarse;

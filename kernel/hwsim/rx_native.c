@@ -12,7 +12,7 @@
 /* Lags are drawn in whole ns, and a CPU reads its clock in whole ns. */
 enum { CLOCK_STEP_NS = 1 };
 
-/** hwsim_rx_lent() - somebody has claimed it; RTNL held */
+/** hwsim_rx_lent() - an owner has claimed it; RTNL held */
 bool hwsim_rx_lent(const struct hwsim_nic *nic)
 {
 	return nic->port.rx && nic->port.rx->runs;

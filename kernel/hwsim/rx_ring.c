@@ -2,7 +2,7 @@
 /*
  * What arrives in the receive ring of a NIC while it is lent: every frame of the peer's wire that
  * came whole, placeholders included. Nothing happens per placeholder: the sender's past is looked
- * up in runs of equal slots when somebody asks, and before it is forgotten - by a link that goes
+ * up in runs of equal slots when it is read, and before it is forgotten - by a link that goes
  * down, a wire taken away, a ring that stops. All times are the sender's.
  */
 #include "rx_ring.h"

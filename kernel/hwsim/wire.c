@@ -167,7 +167,7 @@ void hwsim_port_close(struct hwsim_port *port)
 	raw_spin_lock_irqsave(&port->lock, flags);
 	port->dead = true;
 	raw_spin_unlock_irqrestore(&port->lock, flags);
-	synchronize_rcu(); /* whoever delivers to it has finished */
+	synchronize_rcu(); /* all deliveries to it have finished */
 	irq_work_sync(&port->kick);
 	hrtimer_cancel(&port->timer);
 	hwsim_frames_free(&port->air);

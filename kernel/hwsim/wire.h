@@ -116,7 +116,7 @@ struct hwsim_rx_ring;
  * @down_until_ps), true time
  * @flap_until_ps: true time, 0 if no flap is on
  * @air: frames that have been started or latched, by start
- * @dropped: frames that found their queue full, until somebody without the lock frees them
+ * @dropped: frames that found their queue full, until they are freed without the lock
  * @placeholders_base: those before it never arrived or stand in the peer's counters already
  * @lose_next, @corrupt_next: faults still to be dealt out
  * @rx: the receive ring, if there is one to lend: what the peer sent

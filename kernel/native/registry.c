@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Who lends rings, and who wants to hear of them (keepon_native.h). Both lists change under RTNL. A
- * ring may be lost in interrupt context, under locks of its driver: owners are found under RCU
- * then, and no lock of this module is held while one is told.
+ * Drivers that lend rings, and modules to be notified of them (keepon_native.h). Both lists change
+ * under RTNL. A ring may be lost in interrupt context, under locks of its driver: owners are found
+ * under RCU then, and no lock of this module is held while one is notified.
  */
 #include <linux/module.h>
 #include <linux/rculist.h>
@@ -16,7 +16,7 @@
  * struct attachment - an owner of the rings of a device
  * @list: in attachments
  * @dev: the device; not held: its owner detaches before it goes
- * @ops: what it is told
+ * @ops: notifications
  * @owner: given to each of @ops
  */
 struct attachment {

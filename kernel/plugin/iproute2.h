@@ -26,7 +26,7 @@
  * @next: of the program's list
  * @id: the kind
  * @maxattr: the last attribute
- * @parse_opt: words behind the kind into a message; not 0: an error was told
+ * @parse_opt: words behind the kind into a message; not 0: an error was printed
  * @print_opt: attributes as words
  * @print_xstats: unused here, as are both that follow @print_help
  * @print_help: what @parse_opt takes
@@ -47,7 +47,7 @@ struct link_util {
  * struct qdisc_util - a kind of qdisc to `tc`, by the symbol KIND_qdisc_util
  * @next: of the program's list
  * @id: the kind
- * @parse_qopt: words behind the kind into a message; not 0: an error was told
+ * @parse_qopt: words behind the kind into a message; not 0: an error was printed
  * @print_qopt: attributes as words
  * @print_xstats: statistics of its own
  * @parse_copt: unused here, as are both that follow

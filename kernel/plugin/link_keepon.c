@@ -70,7 +70,7 @@ static void print_help(struct link_util *link, int argc, char **argv, FILE *file
 		"CLASSES: numbers 0 to 15 and ranges: 3 or 0-2,7\n"
 		"SLOTS:   numbers below the partition and ranges, with a step: 0-3,10 or 0-240/10;\n"
 		"         rest: those no class was given. Once any class has slots, classes without have none,\n"
-		"         but class 0 has the rest unless told otherwise: class 0 slots none.\n"
+		"         but class 0 has the rest, except with: class 0 slots none.\n"
 		"BYTES:   of a frame with FCS; frames that do not fit a slot take several, up to frame_bytes\n"
 		"Example: ip link add link eth0 name rt0 type %s slot_bytes 1230 partition 250 \\\n"
 		"             class 7 slots 0-240/10 late strict\n",

@@ -100,10 +100,10 @@ ip link add link "$card" name vlan5 type vlan id 5
 refused 2 "vlan5 is built on it" "a card with something on it" bind "$card"
 ip link del vlan5
 tc qdisc add dev "$card" root handle 5: pfifo
-refused 3 "has a queueing discipline of its own \(pfifo\), which would be lost; .* tc qdisc del dev $card root" "a qdisc of somebody's" bind "$card"
+refused 3 "has a queueing discipline of its own \(pfifo\), which would be lost; .* tc qdisc del dev $card root" "a qdisc of the user's" bind "$card"
 tc qdisc del dev "$card" root
 if tc qdisc add dev "$card" clsact 2>/dev/null; then
-	refused 3 "discipline of its own \(clsact\), .* tc qdisc del dev $card clsact$" "filters of somebody's" bind "$card"
+	refused 3 "discipline of its own \(clsact\), .* tc qdisc del dev $card clsact$" "filters of the user's" bind "$card"
 	tc qdisc del dev "$card" clsact
 fi
 is "$(driver)" e1000e "nothing was touched"

@@ -8,7 +8,7 @@ folder=/sys/bus/platform/devices/$device
 echo 1 > /proc/sys/net/ipv6/conf/all/disable_ipv6
 echo 1 > /proc/sys/net/ipv6/conf/default/disable_ipv6
 
-# bind DRIVER: by name only; none: whoever knows it
+# bind DRIVER: by name only; none: by the drivers' own tables
 bind() {
 	echo "$1" > "$folder/driver_override"
 	echo "$device" > /sys/bus/platform/drivers_probe

@@ -130,7 +130,7 @@ def network_time(frames: list[Left], stamps_ns: dict[int, int]) -> Callable[[Lef
     return lambda frame: at_ps(frame.raw_ps)
 
 
-def told(errors_ns: list[float]) -> str:
+def spread(errors_ns: list[float]) -> str:
     return (
         f"{len(errors_ns)} frames, off by {min(errors_ns):.0f} to {max(errors_ns):.0f} ns,"
         f" median {median(errors_ns):.0f}"

@@ -85,12 +85,12 @@ seen() {
 }
 before=$(seen)
 refuse "a card with one queue is refused" ip netns exec single sh /export/rt-simulator.sh
-like "$(ip netns exec single sh /export/rt-simulator.sh 2>&1)" "eth0 has 1 transmit queues and the plan needs 2" "the reason is told"
+like "$(ip netns exec single sh /export/rt-simulator.sh 2>&1)" "eth0 has 1 transmit queues and the plan needs 2" "the reason is printed"
 is "$(seen)" "$before" "nothing was changed"
 refuse "Linux takes no mqprio there, were it of one queue" tc -n single qdisc add dev eth0 root \
 	mqprio num_tc 1 map 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 queues 1@0 hw 0
 
-# what somebody else has set up is left: a VLAN device, queues
+# what another program has set up is left: a VLAN device, queues
 ip netns add owned
 echo "nic own mode=launchtime queues=8" >$control
 echo "nic own-peer" >$control
@@ -157,8 +157,8 @@ obeyed() {
 before=$(obeyed)
 ip netns exec torn sh /tmp/alone/controller.sh >/tmp/said 2>&1
 is $? 1 "a script whose command fails fails"
-like "$(cat /tmp/said)" "ptp4l stopped: .*controller-ptp4l.cfg" "the reason is told"
-like "$(cat /tmp/said)" "what it set up is taken away again" "that it is taken away is told"
+like "$(cat /tmp/said)" "ptp4l stopped: .*controller-ptp4l.cfg" "the reason is printed"
+like "$(cat /tmp/said)" "what it set up is taken away again" "that it is taken away is printed"
 is "$(ip -n torn -o link show | grep -c rt0)" 0 "it is taken away"
 like "$before" "RX:[[:space:]]*on" "PAUSE was on"
 is "$(obeyed)" "$before" "what was switched off is on again"

@@ -31,12 +31,12 @@ enum {
 };
 
 static uint64_t random_state;
-static volatile sig_atomic_t told_to_end;
+static volatile sig_atomic_t ended;
 
 static void end(int number)
 {
 	(void)number;
-	told_to_end = 1;
+	ended = 1;
 }
 
 static uint32_t random_below(uint32_t limit)
@@ -115,7 +115,7 @@ static void load(clockid_t phc, const char *device, int64_t span_ns, int priorit
 
 	for (priority = 0; priority < priorities; priority++)
 		fd[priority] = open_socket(device, priority, &to[priority]);
-	for (; now - begin < span_ns && !told_to_end; now = read_ns(CLOCK_MONOTONIC)) {
+	for (; now - begin < span_ns && !ended; now = read_ns(CLOCK_MONOTONIC)) {
 		const struct timespec pause = { 0, 100000 };
 		uint32_t fill = FILL_MAX;
 
@@ -152,7 +152,7 @@ static void pace(clockid_t phc, const char *device, int64_t span_ns, int priorit
 
 	for (priority = 0; priority < priorities; priority++)
 		fd[priority] = open_socket(device, priority, &to[priority]);
-	for (; read_ns(CLOCK_MONOTONIC) - begin < span_ns && !told_to_end; sent++) {
+	for (; read_ns(CLOCK_MONOTONIC) - begin < span_ns && !ended; sent++) {
 		const struct timespec pause = { 0, PACE_NS + random_below(PACE_MORE_NS) };
 
 		sample(phc);

@@ -68,7 +68,7 @@ run "the guard is made larger" tc qdisc change dev sim0 root handle 9: guard fud
 beside large
 tc qdisc show dev sim0 >/out/shown
 
-# late by 3 ms: told; then sent
+# late by 3 ms: reported; then sent
 keepon-talk sim0 --stream late --period 5ms --advance 1ms --count 20 --delay 7=3ms --linger 50ms \
 	--json /out/late.talk >/dev/null 2>&1
 run "late frames are sent" tc qdisc change dev sim0 root handle 9: guard late send

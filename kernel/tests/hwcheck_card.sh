@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # keepon hwcheck on a card whose model paces the wire, lent by keepon_intel. OURS, THEIRS: PCI
-# addresses; STOCK: the far end's driver; PREFETCH, INDEX_DONE: what ours is told; CODE: the exit code
+# addresses; STOCK: the far end's driver; PREFETCH, INDEX_DONE: parameters of ours; CODE: the exit code
 # that is right.
 . /lib/keepon/test.sh
 

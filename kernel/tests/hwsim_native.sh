@@ -6,12 +6,12 @@ said() {
 	dmesg | sed -n "s/.*native_probe: $1=//p" | tail -1
 }
 
-# told: what the driver told the owner, in order, since the last call
+# notified: sets $news to the notifications of the driver to the owner, in order, since the last call
 heard=0
-told() {
-	dmesg | grep -oE 'native_probe: (stop|ready|lost)=[01]' > /tmp/told
-	sed -n "$((heard + 1)),\$s/native_probe: //p" /tmp/told | tr '\n' ' ' > /tmp/news
-	heard=$(wc -l < /tmp/told)
+notified() {
+	dmesg | grep -oE 'native_probe: (stop|ready|lost)=[01]' > /tmp/notified
+	sed -n "$((heard + 1)),\$s/native_probe: //p" /tmp/notified | tr '\n' ' ' > /tmp/news
+	heard=$(wc -l < /tmp/notified)
 	news=$(cat /tmp/news)
 }
 
@@ -28,7 +28,7 @@ moving() {
 
 run "the registry loads alone" modprobe keepon_native
 run "the module loads" modprobe keepon_hwsim
-refuse "the registry stays as long as somebody uses it" rmmod keepon_native
+refuse "the registry stays as long as it is used" rmmod keepon_native
 control <<X
 nic n0 seed=7 flow_control=1
 nic n1 mode=ordinary
@@ -43,12 +43,12 @@ is "$(said pause_ns_max) $(said poll_ns_min) $(said store_ns_max)" "33587474 500
 is "$(said claims)" "f context=0" "all claims, hard interrupt context"
 refuse "the driver stays as long as its ring is lent" rmmod keepon_hwsim
 run "slots leave" moving
-told
-is "$news" "" "nothing to be told"
+notified
+is "$news" "" "no notification"
 
 refuse "no ring of one frame" ethtool -G n0 tx 1
 run "ethtool -G" ethtool -G n0 tx 512
-told
+notified
 is "$news" "stop=1 ready=0 " "the ring was given back before, and taken again after"
 run "slots leave again" moving
 like "$(ethtool -g n0 | sed -n '/^Current/,$p')" "TX:.*512" "the new size"
@@ -60,7 +60,7 @@ run "an index that stood still goes on" moving
 refuse_line "remove n9" "needs the name of a NIC"
 refuse_line "insert n0" "n0 is in its socket"
 echo "remove n0" | control
-told
+notified
 is "$news" "lost=1 " "the owner hears of a removal"
 wait_until 2 sh -c 'dmesg | grep -q given_back'
 is "$(said index_gone)" 1 "every register reads as all ones"
@@ -71,7 +71,7 @@ refuse_line "remove n0" "n0 was removed already"
 is "$(count n1 rx_frames) $(count n1 rx_placeholders)" "$(count n0 tx_frames) $(count n0 tx_placeholders)" \
 	"what was on the wire is cut"
 echo "insert n0" | control
-told
+notified
 is "$news" "ready=0 " "the owner hears that it is back"
 wait_until 2 carrier n1
 run "and slots leave" moving

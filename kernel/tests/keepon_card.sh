@@ -110,20 +110,29 @@ is "$(identity rt0)" 0 "every frame is accounted for"
 # ---- the clock
 is "$(phc sim0)" "$(phc rt0)" "the card shows the clock of the link"
 is "$(phc sim1 b)" "$(phc rt1 b)" "at both ends"
-settings /tmp/near "uds_address /tmp/near.s
+# meet TRANSPORT: ptp4l on the cards, until parted
+meet() {
+	settings /tmp/near "uds_address /tmp/near.s
+network_transport $1
 priority1 100"
-settings /tmp/far "uds_address /tmp/far.s"
-ptp4l -H -P -f /tmp/near -m -i sim0 >/tmp/near.log 2>&1 &
-master=$!
-in_b ptp4l -H -P -f /tmp/far -m -s -i sim1 >/tmp/far.log 2>&1 &
-slave=$!
+	settings /tmp/far "uds_address /tmp/far.s
+network_transport $1"
+	ptp4l -H -P -f /tmp/near -m -i sim0 >/tmp/near.log 2>&1 &
+	master=$!
+	in_b ptp4l -H -P -f /tmp/far -m -s -i sim1 >/tmp/far.log 2>&1 &
+	slave=$!
+}
+parted() {
+	kill $slave $master
+	wait $slave $master
+}
+meet L2
 run "ptp4l on the cards steers" wait_until 15 grep -q ' s2 ' /tmp/far.log
 sleep 3
 # A message that comes late by the emulated CPU's work moves the servo for the next twenty.
 is "$(sed -n 's/.*master offset *\(-*[0-9]*\) s2 .*/\1/p' /tmp/far.log | awk '$1 > 1000 || $1 < -1000 { far++ } END { print (NR > 80), (far > NR / 4) }')" \
 	"1 0" "three quarters of its readings are below a microsecond" || diag "$(tail -5 /tmp/far.log)"
-kill $slave $master
-wait $slave $master
+parted
 
 # ---- what is stacked on the card
 run "a VLAN" ip link add link sim0 name v5 type vlan id 5
@@ -159,14 +168,18 @@ ip link del br0
 ip addr add 10.0.0.1/24 dev sim0
 
 # ---- frames class 0 has no room for
-run "slots one by one" ip link set rt0 type keepon slot_bytes 1230 partition 2 class 0 slots 0 class 1 slots 1
-like "$_output" "^Warning: sim0 sends frames of 1518 bytes, class 0 carries 1222; give class 0 more slots" "a warning"
+run "a shorter MTU of the card" ip link set sim0 mtu 1300
+run "slots one by one" ip link set rt0 type keepon slot_bytes 1330 partition 2 class 0 slots 0 class 1 slots 1
+is "$_output" "" "have room for it"
+run "the MTU as it was, behind the link" ip link set sim0 mtu 1500
 wait_until 3 is_running rt0
 echoes 10.0.0.2 1000 "what fits"
 dropped=$(cat /sys/class/net/sim0/statistics/tx_dropped)
 ping -q -c 3 -i 0.01 -W 1 -s 1472 10.0.0.2 >/dev/null
 is "$(($(cat /sys/class/net/sim0/statistics/tx_dropped) - dropped))" 3 "what does not is dropped, by the card's counters"
-like "$(dmesg)" "rt0: oversize: class 0 sends frames of up to 1222 bytes, and one had 1518; give it 2 slots in a row" "the log says why"
+like "$(dmesg)" "rt0: oversize: class 0 sends frames of up to 1322 bytes, and one had 1518; give it 2 slots in a row" "the log says why"
+run "these slots again" ip link set rt0 type keepon partition 2
+like "$_output" "^Warning: sim0 sends frames of 1518 bytes, class 0 carries 1322; give class 0 more slots" "a warning"
 run "no slots at all" ip link set rt0 type keepon partition 2 class 0 slots none class 1 slots all
 like "$_output" "^Warning: class 0 has no slots: sim0 sends nothing" "a warning, too"
 run "all slots" ip link set rt0 type keepon partition 1 class 0-15 slots all
@@ -192,6 +205,15 @@ before=$(counter rt0 verdict_on_time)
 talk --period 1ms --advance 2ms --count 20
 is "$(($(counter rt0 verdict_on_time) - before))" 20 "as before"
 
+# ---- a station without keepon: to linuxptp a message of its own length, and the padding of a slot behind it, are a bad one
+in_b ip link del rt1
+meet L2
+run "over Ethernet it understands no message" wait_until 15 grep -q 'bad message' /tmp/far.log
+parted
+meet UDPv4
+run "over UDP it follows" wait_until 15 grep -q ' s2 ' /tmp/far.log || diag "$(tail -5 /tmp/far.log)"
+parted
+
 # ---- without the link
 run "down" ip link set rt0 down
 is "$(phc sim0)" "$own" "the card has its own clock"
@@ -201,7 +223,6 @@ run "gone" ip link del rt0
 sleep 3
 state | diff /tmp/before - >/tmp/differs
 is "$(cat /tmp/differs)" "" "nothing has changed"
-in_b ip link del rt1
 run "keepon unloads" rmmod keepon
 run "so does hwsim" rmmod keepon_hwsim
 done_testing

@@ -19,10 +19,13 @@ ip -n b addr add 10.0.0.2/24 dev sim1
 ip link set sim0 up
 ip addr add 10.0.0.1/24 dev sim0
 chrt -f -p 50 "$(pidof ksoftirqd/0)"
+run "a shorter MTU of the card" ip link set sim0 mtu 1300
 run "a link" ip link add link sim0 name rt0 type keepon backend generic slot_bytes 1230 txtime tai \
 	partition 10 class 1 slots 0 late relaxed class 0 slots rest late reschedule
 ip link set rt0 up
 run "it runs" wait_until 3 is_running rt0
+run "the MTU as it was, behind the link" ip link set sim0 mtu 1500
+run "it runs again" wait_until 3 is_running rt0
 run "two classes" tc qdisc replace dev rt0 root handle 100: mqprio num_tc 2 \
 	map 0 0 0 0 0 0 0 0 1 1 1 1 1 1 1 1 queues 1@0 1@1 hw 0
 ping -c 1 -W 1 10.0.0.2 >/dev/null

@@ -21,8 +21,9 @@ while [ ! -e /run/end ]; do
 	echo $? >>/tmp/ends
 done &
 while [ ! -e /run/end ]; do
-	keepon-talk sim0 --period 5ms --advance 2ms --count 50 >/dev/null 2>&1 || sleep 0.02
-done &
+	# killed in the middle, or at its end
+	timeout -s KILL 0.2 keepon-talk sim0 --period 5ms --advance 2ms --count 50 || sleep 0.02
+done >/dev/null 2>&1 &
 sleep 0.5
 problems=
 for round in $(seq "$ROUNDS"); do

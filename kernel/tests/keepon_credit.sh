@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Shaped classes under load from every class: qdisc cbs with `offload 1`, then rates of mqprio. What left
 # stands in /out/wire-PHASE; test_credit.py judges it. What cannot be had is refused in a sentence, in the log
-# where the stack has no way to whoever asked. $SPAN_MS of load for each phase.
+# where the stack has no way to the caller. $SPAN_MS of load for each phase.
 . /lib/keepon/test.sh
 . /lib/keepon/common.sh
 echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6

@@ -153,7 +153,7 @@ others() {
 	is "$(ps | grep -c '[k]eepon-rx/rt1')" 0 "and one again"
 	like "$(in_b ip -d link show rt1)" "padding deferred" "which polls may pad for"
 	ip -n b link set rt1 type keepon padding on-demand
-	like "$(in_b ip -d link show rt1)" "padding on-demand" "unless it is told otherwise"
+	like "$(in_b ip -d link show rt1)" "padding on-demand" "unless the option says otherwise"
 	ip -n b link set rt1 type keepon padding auto
 	like "$(in_b ip -d link show rt1)" "padding deferred" "auto: as before"
 	run "dual while up" ip -n b link set rt1 type keepon clock dual poll hrtimer

@@ -38,7 +38,7 @@ in_b tcpdump -Z root -i rt1 -c 500 -j adapter_unsynced --time-stamp-precision=na
 tcpdump=$!
 wait_until 5 grep -q "listening on" /tmp/tcpdump || diag "$(cat /tmp/tcpdump)"
 # Later kernels give a frame's place back as soon as they have copied it, before it has left.
-is "$(packet_ring rt0 500)" "sent 500 stamped $STAMPED told 500" "AF_PACKET's transmit ring: 500 frames, each with the device's stamp"
+is "$(packet_ring rt0 500)" "sent 500 stamped $STAMPED queued 500" "AF_PACKET's transmit ring: 500 frames, each with the device's stamp"
 wait $tcpdump
 # how many, and how many not later than the one before; other lines are what is in them
 is "$(tcpdump -Z root -tt --time-stamp-precision=nano -r /tmp/heard 2>/tmp/tcpdump |

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# What somebody with all rights in a container of his own may do to a keepon link lent to him, to the device below, to CPUs and memory.
+# What root in a container of its own may do to a keepon link lent to it, to the device below, to CPUs and memory.
 . /lib/keepon/test.sh
 . /lib/keepon/common.sh
 wire
@@ -38,7 +38,7 @@ address=$(cat /sys/class/net/sim0/address)
 forbidden "the address of the host's device" "Operation not permitted" ip link set rt0 address 02:00:00:00:00:99
 is "$(cat /sys/class/net/sim0/address)" "$address" "it is what it was"
 run "up" inside ip link set rt0 up
-# With hardware offload nobody but the driver looks at the ranges of queues.
+# With hardware offload only the driver checks the ranges of queues.
 for queues in "1@0 1@40000" "1@0 1@16" "1@0 16@1" "1@0 65535@2" "1@0 0@1"; do
 	# shellcheck disable=SC2086
 	set -- $queues
@@ -73,7 +73,7 @@ wait $container 2>/dev/null
 wait_until 2 ip link show sim0
 ip link set sim0 up
 
-# The frames of a link are memory of whoever brings it up: 8192 of each class are 11 MB.
+# The frames of a link are memory of the process that brings it up: 8192 of each class are 11 MB.
 mkdir /tmp/groups
 run "memory groups" mount -t cgroup2 none /tmp/groups
 echo +memory >/tmp/groups/cgroup.subtree_control
@@ -95,7 +95,7 @@ run "the wire runs by it" wait_until 2 is_running rt0
 dmesg -c >/dev/null
 run "its end, by a program that may use 8 MB" \
 	sh -c 'echo $$ >/tmp/groups/small/cgroup.procs; exec tc qdisc del dev rt0 root'
-like "$(dmesg)" "cannot start on sim0 .error -12.: there is no memory" "a wire that does not start again is told of"
+like "$(dmesg)" "cannot start on sim0 .error -12.: there is no memory" "a wire that does not start again is logged"
 run "and tried again" wait_until 3 is_running rt0
 run "deleted, too" ip link del rt0
 done_testing

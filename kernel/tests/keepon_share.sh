@@ -16,7 +16,7 @@ answered "at first"
 
 # Without mqprio all is class 0; its pre-buffer holds 256 frames, 192 of which may have a txtime.
 run "20000 frames for ten minutes ahead" txtime_sender rt0 0 20000 600000000000 1000000
-is "$_output" "sent 20000 missed 19904 invalid 0" "half the room is theirs, all others are told"
+is "$_output" "sent 20000 missed 19904 invalid 0" "half the room is theirs, all others are refused"
 is "$(counter rt0 verdict_no_room)" 19904 "and counted"
 answered "others go on, the sender being gone"
 run "another sender" txtime_sender rt0 0 1000 600000000000 1000000

@@ -46,10 +46,10 @@ dmesg -c >/dev/null
 refuse "an entry for preemption" taprio_limits rt0 hold
 like "$_output $(dmesg)" "sched-entry 1: only S with an interval is carried out, not H or R" "it says why"
 passed "what a slot carries" $(($(cat /sys/class/net/rt0/mtu) + 14)) 20
-told=$(taprio_limits rt0 counters)
+counted=$(taprio_limits rt0 counters)
 wanted=none
 [ ! "$COUNTS" ] || wanted="window_drops=60 tx_overruns=0"
-is "$told" "$wanted" "what the device counted"
+is "$counted" "$wanted" "what the device counted"
 is "$(identity rt0)" 0 "every frame is accounted for"
 
 tc qdisc del dev rt0 root

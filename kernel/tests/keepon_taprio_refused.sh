@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # What taprio with `flags 0x2` and mqprio with `hw 1` are not taken for: one sentence each,
-# nothing else in the log, and a schedule is what it was. Linux 6.1 gives the driver no way to whoever asked: there the sentence is in the log.
+# nothing else in the log, and a schedule is what it was. Linux 6.1 gives the driver no extack: there the sentence is in the log.
 . /lib/keepon/test.sh
 . /lib/keepon/common.sh
 echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6

@@ -52,7 +52,7 @@ run "dead: no carrier" wait_until 5 is_stopped rt0
 begin_ns=$(now_ns)
 ip link show > /dev/null
 ip link set dev "$lower" promisc on
-diag "it takes $((($(now_ns) - begin_ns) / 1000000)) ms until somebody else may change something"
+diag "it takes $((($(now_ns) - begin_ns) / 1000000)) ms until another process may change something"
 sleep 1.5
 is "$(identity)" 0 "dead: every frame has one verdict"
 is "$(counter pending)" 0 "dead: none is pending"
@@ -65,7 +65,7 @@ like "$(ip link add link "$lower" name rt1 type keepon 2>&1)" \
 run "let go" sh -c "echo $OURS > /sys/bus/pci/devices/$OURS/driver/unbind"
 store 48 0
 store 16 $((registers))
-# it still has the rings of before, so whoever takes it resets it before it reaches memory
+# it still has the rings of before, so a driver resets it before it reaches memory
 store 4 $((command & ~4))
 begin_traffic
 bind_intel && ok "found again: a card" || fail "found again: a card"

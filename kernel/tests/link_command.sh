@@ -47,7 +47,7 @@ ip link set rt0 up
 run "set while up, by the words shown" keepon_link set rt0 $shown batch 10 class 3 late relaxed
 like "$(options rt0)" "batch 10 .* class 3 slots 3,5,21-30 late relaxed round floor class 4 slots 3,5,21-30 late strict" "only that"
 is "$(counter rt0 starts)" 2 "the wire ran on by it"
-# What one call does at most: told while the wire runs, in words of their own, and never taken.
+# What one call does at most: shown while the wire runs, in words of their own, and never taken.
 ip -d -j link show rt0 >/out/plugin_up.json
 like "$(ip -d link show rt0)" "most of one call: frames [0-9]+ trims [0-9]+ rearms [1-9][0-9]* words [0-9]+ stall_ns [0-9]+ rx_frames 0 " "limits by ip"
 rejected 2 "a limit given" "limit_frames follows from the rest and cannot be set; leave it out" set rt0 limit_frames 1

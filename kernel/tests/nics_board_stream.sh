@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # A keepon link on the controller of an emulated board; the host judges what is in /out and the
 # wire's log. CARD: genet, of a Raspberry Pi 4, or gem, of a Versal board; PREFETCH, INDEX_DONE:
-# what the driver is told; MBPS; FRAMES of a 1 ms stream, ECHOES beside it, one in 20 ms; TALK:
+# parameters of the driver; MBPS; FRAMES of a 1 ms stream, ECHOES beside it, one in 20 ms; TALK:
 # where what became of each frame is written; SLOT_BYTES, TRIM_BYTES, TALK_BYTES; PPB by which the
 # link's clock is set faster. PARTITION, LINK, ECHO_BYTES, ECHO_EVERY, FRAGMENTS: where frames are
 # longer than a slot; STALLS: so often polls stop behind such frames, until the wire is idle.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # clock dual on the GENET of an emulated Raspberry Pi 4 whose own wire comes back to it (loopback):
-# both rings count the same slots. FRAMES are sent and heard again, the driver told INDEX_DONE; the
-# host judges their stamps in /out.
+# both rings count the same slots. FRAMES are sent and heard again, the driver loaded with
+# INDEX_DONE; the host judges their stamps in /out.
 . /lib/keepon/test.sh
 . /lib/keepon/lent.sh
 

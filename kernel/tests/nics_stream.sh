@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # A keepon link on an Intel controller whose model paces the wire; the host judges what is in /out
 # and the wire's log. OURS, THEIRS: PCI addresses; STOCK: the kernel's driver at the far end;
-# PREFETCH, INDEX_DONE: what the driver is told; MBPS; FRAMES of a 1 ms stream, ECHOES beside it,
+# PREFETCH, INDEX_DONE: parameters of the driver; MBPS; FRAMES of a 1 ms stream, ECHOES beside it,
 # one in 20 ms; TALK: where what became of each frame is written; SLOT_BYTES, TRIM_BYTES, TALK_BYTES.
 # PARTITION, LINK, ECHO_BYTES, ECHO_EVERY, FRAGMENTS: slots, options, lengths of echoes where frames
 # are longer than a slot.

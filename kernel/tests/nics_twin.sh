@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # One of two stations, each in an emulator of its own, on one wire: a keepon link on the card of
 # this machine, ptp4l on it, master or slave (ROLE). CARD: pc, its Intel controller at PCI address OURS,
-# or pi, whose driver is told INDEX_DONE. For SECONDS_PTP a frame every 100 ms beside it, whose
+# or pi, whose driver gets INDEX_DONE. For SECONDS_PTP a frame every 100 ms beside it, whose
 # stamps in /out/talk.json and whose places in the wire's log tell the host what the clock was.
 . /lib/keepon/test.sh
 . /lib/keepon/lent.sh

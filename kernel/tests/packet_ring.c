@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * `packet_ring DEVICE COUNT`: COUNT frames to everybody through the transmit ring of a packet
- * socket (PACKET_TX_RING), with hardware stamps asked for. Prints "sent N stamped N told N": frames
- * whose place the kernel gave back, those with a stamp of the device in it, and stamps in the
- * socket's error queue.
+ * socket (PACKET_TX_RING), with hardware stamps asked for. Prints "sent N stamped N queued N":
+ * frames whose place the kernel gave back, those with a stamp of the device in it, and stamps in
+ * the socket's error queue.
  */
 #include <poll.h>
 #include <stdint.h>
@@ -21,7 +21,7 @@ enum { FRAME_BYTES = 2048, BLOCK_BYTES = 4096, FRAMES = 64, DATA_BYTES = 200, WA
 struct counts {
 	unsigned int sent;
 	unsigned int stamped;
-	unsigned int told;
+	unsigned int queued;
 };
 
 static struct tpacket2_hdr *frame_at(void *ring, unsigned int number)
@@ -102,12 +102,12 @@ static void take_stamps(int fd, unsigned int wanted, int wait_ms, struct counts 
 {
 	struct pollfd events = { .fd = fd };
 
-	while (counts->told < wanted) {
+	while (counts->queued < wanted) {
 		char room[512];
 		struct msghdr message = { .msg_control = room, .msg_controllen = sizeof(room) };
 
 		if (recvmsg(fd, &message, MSG_ERRQUEUE | MSG_DONTWAIT) >= 0)
-			counts->told += has_stamp(&message);
+			counts->queued += has_stamp(&message);
 		else if (poll(&events, 1, wait_ms) <= 0)
 			return;
 	}
@@ -147,6 +147,6 @@ int main(int argc, char **argv)
 	for (i = count > FRAMES ? count - FRAMES : 0; i < count; i++)
 		take_back(frame_at(ring, i), &counts);
 	take_stamps(fd, count, WAIT_MS, &counts);
-	printf("sent %u stamped %u told %u\n", counts.sent, counts.stamped, counts.told);
+	printf("sent %u stamped %u queued %u\n", counts.sent, counts.stamped, counts.queued);
 	return 0;
 }

@@ -2,7 +2,7 @@
 # The examples of the KeepON paper's artifact appendix, the switch of Example 3 left out: tc and
 # sender commands as printed there, module parameters as options of `ip link`. $WIRE: hwsim, whose
 # record of what left is in /out/NAME.wire, or pi, the Ethernet of an emulated Raspberry Pi 4, whose
-# model has it. test_published_examples*.py measure it; streams are told apart by the name.
+# model has it. test_published_examples*.py measure it; streams are known by the name.
 # $PACING: "mode paper batch 8 depth 8", or Keepon's own mode, which posts further ahead than a
 # batch. $EXAMPLES=1: the first example alone.
 . /lib/keepon/test.sh
@@ -47,7 +47,7 @@ pi)
 	;;
 esac
 
-# slot_masks=A,B,... pkt_size=1230 of a ring in which 32 slots are told apart
+# slot_masks=A,B,... pkt_size=1230 of a ring of 32 slots
 eth0() {
 	ip link add link $lower name eth0 type keepon receive all $PACING slot_bytes 1230 ring "$RING" \
 		partition 32 "$@" &&

@@ -13,10 +13,10 @@ wait_until 2 is_running rt0
 wait_until 2 in_b is_running rt1
 ping -q -c 2 10.0.0.2 >/dev/null
 ping6 -q -c 2 fd::2 >/dev/null
-# what the program wants for TCP: somebody who listens, again and again
+# what the program wants for TCP: a listener, again and again
 in_b iperf3 -s -p 9000 >/dev/null 2>&1 &
 sleep 0.5
-# An acknowledgement takes 0.2 to 0.9 ms here, the first one longest: the program is told 0.1 to 1.1
+# An acknowledgement takes 0.2 to 0.9 ms here, the first one longest: the program allows 0.1 to 1.1
 for kind in "" -u -r -R -P; do
 	for more in "" -C -n; do
 		for end in "-4 10.0.0.2" "-6 fd::2"; do

@@ -42,7 +42,7 @@ like "$(keepon stop eth0 2>&1)" "has set up nothing there" "nothing more to put 
 if [ "$DEVICE" = rt0 ]; then
 	keepon start eth0 > /tmp/said 2>&1
 	is $? 0 "without options" || diag "$(tail -1 /tmp/said)"
-	like "$(cat /tmp/said)" "link +keepon link add eth0 rt0 txtime tai" "each step is told"
+	like "$(cat /tmp/said)" "link +keepon link add eth0 rt0 txtime tai" "each step is printed"
 	is "$(echoes)" 3 "without options: echoes"
 	like "$(keepon status --json)" '"card": "eth0"' "status as JSON"
 	keepon stop eth0 > /dev/null

@@ -170,7 +170,7 @@ static void print_counters(int index)
 {
 	struct tcmsg *wanted = begin(RTM_GETQDISC, NLM_F_DUMP, sizeof(*wanted));
 	const struct nlmsghdr *header;
-	const char *told = "none";
+	const char *counted = "none";
 	char line[80];
 
 	wanted->tcm_ifindex = index;
@@ -189,9 +189,9 @@ static void print_counters(int index)
 			continue;
 		snprintf(line, sizeof(line), "window_drops=%llu tx_overruns=%llu",
 			 number(stats, WINDOW_DROPS), number(stats, TX_OVERRUNS));
-		told = line;
+		counted = line;
 	}
-	puts(told);
+	puts(counted);
 }
 
 int main(int argc, char **argv)

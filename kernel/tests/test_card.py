@@ -13,8 +13,16 @@ import numpy as np
 import pytest
 from hwsim_wire import stream_deviations_ps
 from keepon.targets.vm import observations, programs
-from keepon_guests import GuestResult, build_modules, get_kernel, offered_families, run_guest
+from keepon_guests import (
+    FAMILIES,
+    GuestResult,
+    build_modules,
+    get_kernel,
+    offered_families,
+    run_guest,
+)
 from repeats import checked
+from test_kernel_flavours import DEBUG, KCSAN, RT, Flavour
 
 pytestmark = pytest.mark.vm
 
@@ -49,7 +57,7 @@ def boot(script: str, family: str, environment: dict[str, str] | None = None) ->
     return result
 
 
-@pytest.mark.parametrize("family", offered_families())
+@pytest.mark.parametrize("family", offered_families(families=FAMILIES))
 def test_what_is_sent_on_the_card_leaves_in_slots(family: str) -> None:
     result = boot("keepon_card.sh", family)
     assert np.max(np.abs(stream_deviations_ps(result, "talk-card.json"))) <= BYTE_PS
@@ -63,7 +71,7 @@ def test_what_is_sent_on_the_card_leaves_in_slots(family: str) -> None:
     assert SHARE * GOODPUT_BPS <= goodput_bps <= GOODPUT_BPS
 
 
-@pytest.mark.parametrize("family", offered_families())
+@pytest.mark.parametrize("family", offered_families(families=FAMILIES))
 @pytest.mark.parametrize(
     ("rounds", "seed"), [(16, 1), pytest.param(200, 2, marks=pytest.mark.full)]
 )
@@ -76,6 +84,22 @@ def test_its_own_way_is_open_again_at_once(family: str, rounds: int, seed: int) 
     assert worst_ms <= GAP_MS_MAX
 
 
-@pytest.mark.parametrize("family", offered_families())
+# Two CPUs in the host's time: how long an answer takes there says nothing.
+SMP = Flavour("cloud", mode="smp", timeout_s=3600)
+STRICTER = [
+    pytest.param(RT, marks=pytest.mark.full, id="rt"),
+    pytest.param(SMP, marks=pytest.mark.soak, id="two CPUs"),
+    pytest.param(DEBUG, marks=pytest.mark.soak, id="debug"),
+    pytest.param(KCSAN, marks=pytest.mark.soak, id="kcsan"),
+]
+
+
+@pytest.mark.parametrize("flavour", STRICTER)
+def test_no_lock_or_context_of_it_is_wrong(flavour: Flavour) -> None:
+    result = flavour.run("keepon_card_life.sh", ROUNDS="40", SEED="3")
+    assert result.tap.problems() == []
+
+
+@pytest.mark.parametrize("family", offered_families(families=FAMILIES))
 def test_any_driver(family: str) -> None:
     boot("keepon_card_generic.sh", family)

@@ -20,7 +20,7 @@ from export_judge import (
     network_time,
     read,
     ring_of,
-    told,
+    spread,
 )
 from keepon.cli import session
 from keepon.export import commands, exported
@@ -40,7 +40,7 @@ EXAMPLES = HERE.parents[1] / "examples"
 SECONDS = 0.4
 # From SLAVE until the first step is forgotten: offsets are those of receive stamps from then on
 SETTLE_S = 5
-# A clock moves by no more than what its servo was told and the overshoot of its integral
+# A clock moves by no more than the offset its servo got and the overshoot of its integral
 NOISE_FOLLOWED = 2
 # SO_PRIORITY of traffic that asks for none, and what IP makes of its type of service
 PLAIN_PRIORITIES = (0, 2, 4, 6)
@@ -270,9 +270,9 @@ def test_an_exported_station_sends_every_frame_in_its_planned_slot(
     for name, entry in frames.items():
         planned = case.planned.plan["streams"][name]
         errors_ns = [(network(frame) - 1000 * frame.txtime_ns) / 1000 for frame in entry]
-        print(f"{example} {family} {name}: {told(errors_ns)}")
-        assert 1000 * min(errors_ns) >= planned["release_early_ps"] - noise_ps, told(errors_ns)
-        assert 1000 * max(errors_ns) <= planned["release_late_ps"] + noise_ps, told(errors_ns)
+        print(f"{example} {family} {name}: {spread(errors_ns)}")
+        assert 1000 * min(errors_ns) >= planned["release_early_ps"] - noise_ps, spread(errors_ns)
+        assert 1000 * max(errors_ns) <= planned["release_late_ps"] + noise_ps, spread(errors_ns)
 
 
 @pytest.mark.parametrize(
@@ -304,7 +304,7 @@ def test_what_an_exported_script_switches_off_would_hold_frames_back(
     )
 
 
-def told_settings(text: bytes) -> dict[tuple[str, str], str]:
+def settings_of(text: bytes) -> dict[tuple[str, str], str]:
     """Of each port, PAUSE and EEE, in ethtool's words."""
     lines = (line.split() for line in text.decode().splitlines())
     return {(port, what): value for port, what, value in lines}
@@ -343,7 +343,7 @@ def test_tc_takes_the_gates_of_exported_bridges(family: str) -> None:
         assert over_own == "refused" and result.files[f"{name}.left"].decode() == own
         assert offloaded == "refused" and "taprio" not in before
         shown = result.files[f"{name}.qdiscs"].decode()
-        on, then = (told_settings(result.files[f"{name}.{when}"]) for when in ("first", "then"))
+        on, then = (settings_of(result.files[f"{name}.{when}"]) for when in ("first", "then"))
         assert len(on) == len(then) >= 4 and set(on.values()) == {"on", "enabled"}
         off = {(port.name, what) for port in ports for what in ("PAUSE", "EEE")}
         off = off if by_linux[name] else set()

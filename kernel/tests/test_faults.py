@@ -47,7 +47,7 @@ ENTRY = re.compile(
     ],
 )
 def result(request: pytest.FixtureRequest) -> GuestResult:
-    """Files are built once and copied: somebody may be building the next ones meanwhile."""
+    """Files are built once and copied: another test may build the next ones meanwhile."""
     kernel = get_kernel(request.param)
     modules = build_modules(
         kernel, [HERE.parent / "native", HERE.parent / "hwsim", HERE.parent / "keepon"]

@@ -115,7 +115,7 @@ def test_a_stream_through_an_ordinary_driver(
         if after[name]
     } == {}
     assert after["suspected_underruns"] == before["suspected_underruns"]
-    # the frames of others: each was told when it was seen, and when it was over
+    # foreign frames: one count when each was seen, one when it was over
     assert foreign["foreign_frames"] == 3
     assert foreign["suspected_underruns"] == after["suspected_underruns"] + 2 * 3
     assert foreign["slips"] == 0

@@ -90,7 +90,7 @@ def test_a_stream_through_the_kernels_own_driver(
     assert measured.taken_us == pytest.approx(measured.line_us, abs=measured.unsure_us + 1)
     # not more than a link bears
     assert measured.unsure_us <= measured.line_us * 200e-6
-    # told when fetched: that depth, found to the slot
+    # completed when fetched: that depth, found to the slot
     assert ahead * SLOT_NS <= measured.early_ns < (ahead + 1) * SLOT_NS
     check_claims(count, measured, SLOT_NS)
 

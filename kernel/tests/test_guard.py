@@ -129,9 +129,9 @@ def check_cost(small: Phase, large: Phase) -> None:
 
 
 def check_late(result: GuestResult) -> None:
-    told, sent, wrong = (talk(result, name) for name in ("late", "sent", "wrong"))
-    print(told["counters"], sent["counters"], wrong["counters"])
-    assert told["counters"]["missed"] == 1 and sent["counters"]["missed"] == 0
+    late, sent, wrong = (talk(result, name) for name in ("late", "sent", "wrong"))
+    print(late["counters"], sent["counters"], wrong["counters"])
+    assert late["counters"]["missed"] == 1 and sent["counters"]["missed"] == 0
     assert wrong["counters"]["invalid"] == 5
     end = counters(result, "end")
     after = counters(result, "large-after")

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""`keepon hwcheck` on cards whose models in QEMU pace the wire and fetch as far ahead as they are
-told.
-"""
+"""`keepon hwcheck` on cards whose models in QEMU pace the wire and fetch ahead by a set depth."""
 
 from __future__ import annotations
 

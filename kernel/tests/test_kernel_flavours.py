@@ -69,7 +69,9 @@ class Flavour:
             kernel, [HERE.parent / name for name in ("native", "hwsim", "keepon")]
         )
         result = run_guest(
-            kernel, HERE / script, programs.guest_files(), modules=modules,
+            kernel, HERE / script,
+            {**programs.guest_files(), "/lib/keepon/common.sh": HERE / "keepon_common.sh"},
+            modules=modules,
             tools=[*programs.tools(), "iperf3"],
             environment=environment, mode=self.mode, icount_shift=self.icount_shift,
             memory_mb=self.memory_mb,

@@ -48,8 +48,8 @@ def test_what_it_says_is_what_ethtool_says(tmp_path: Path) -> None:
     print(f"{result.wall_seconds:.0f} s\n{result.stdout}")
     assert result.tap.problems() == []
 
-    told = result.files["ethtool.txt"].decode().split("\n")
-    ethtool = {name: int(value) for name, value in (line.split() for line in told if line)}
+    lines = result.files["ethtool.txt"].decode().split("\n")
+    ethtool = {name: int(value) for name, value in (line.split() for line in lines if line)}
     (last,) = (json.loads(line) for line in result.files["last.json"].splitlines())
     worst = {f"class_{tc}_late_ns": value for tc, value in last["late_ns"].items()}
     assert {**last["counters"], **last["states"], **worst} == ethtool

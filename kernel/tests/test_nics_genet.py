@@ -119,7 +119,7 @@ def check_wire(runs: list[Run], lengths: tuple[int, int, int], ahead: int, byte_
         "an FCS of a frame in a placeholder"
     )
     assert all(abs(run.slot_bytes - slot_bytes) <= trim_bytes for run in runs)
-    # the model really fetches as deep as it is told to
+    # the model really fetches as deep as it is set to
     assert (
         max(run.ahead_ns for run in runs) >= ahead * (slot_bytes - trim_bytes + GAP_BYTES) * byte_ns
     )
@@ -231,7 +231,7 @@ def test_an_ordinary_card(append: str, tmp_path: Path) -> None:
 
 
 def test_a_controller_that_is_down_is_off(tmp_path: Path) -> None:
-    """Its registers say so, which the kernel lets nobody read unless it is told to."""
+    """Its registers say so; the kernel is started with iomem=relaxed to have them read."""
     kernel = get_kernel("6.1", "arm64")
     folders = [HERE.parent / "native", HERE.parent / "nics" / "genet"]
     result = run_guest(

@@ -21,9 +21,9 @@ HERE = Path(__file__).parent
 FRAMES = 200
 PREFETCH = 4
 SLOT_NS = 10_000
-# What the driver claims of both indices, which nobody has measured yet: the transmit index may be
-# told 2 us late, and ahead of the wire by what is fetched and a start of 20 us; the receive index
-# may be told 3 us late. A stamp is in the middle of what that leaves open.
+# What the driver claims of both indices, not measured on a card yet: the transmit index may be 2 us
+# late, and ahead of the wire by what is fetched and a start of 20 us; the receive index may be 3 us
+# late. A stamp is in the middle of what that leaves open.
 LATE_NS, RESTART_NS, RX_LAG_NS = 2_000, 20_000, 3_000
 # From frame to frame it changes only by what readings of the indices narrow it by.
 SPREAD_NS_MAX = 1_000

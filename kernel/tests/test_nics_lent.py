@@ -17,7 +17,9 @@ import pytest
 from guest_programs import phy_register
 from keepon.targets.vm import programs
 from keepon_guests import GuestResult, build_modules, get_kernel, run_guest
-from test_nics_genet import board
+from keepon_guests.machines import VERSAL
+from test_nics_gem import board as gem_board
+from test_nics_genet import board as genet_board
 from test_nics_genet import emulator as pi_emulator
 from test_nics_paced import addresses, cards, emulator
 from wirelog import Run, counters, read_log
@@ -27,6 +29,7 @@ pytestmark = pytest.mark.vm
 HERE = Path(__file__).parent
 KERNEL = HERE.parent
 REGISTERS_BYTES = 128 << 10
+BOARDS = {"gem": (gem_board, VERSAL), "genet": (genet_board, None)}
 MACHINES = [("e1000e", "6.1"), ("igb", "6.1"), ("e1000e", "6.12")]
 SENT = ("on_time", "moved", "best_effort", "sent_stale")
 
@@ -75,22 +78,22 @@ def boot_intel(
         kernel, HERE / script, files, modules=modules,
         tools=[*programs.tools(), "ethtool", "iperf3"],
         qemu=emulator(), qemu_args=devices, timeout_s=timeout_s,
-        environment={"OURS": ours, "THEIRS": theirs, "STOCK": model}, **more,
+        environment={"CARD": "intel", "OURS": ours, "THEIRS": theirs, "STOCK": model}, **more,
     )  # fmt: skip
 
 
-def boot_genet(script: str, folder: Path) -> GuestResult:
+def boot_board(card: str, script: str, folder: Path) -> GuestResult:
     kernel = get_kernel("6.1", "arm64")
-    modules = build_modules(
-        kernel, [KERNEL / "native", KERNEL / "nics" / "genet", KERNEL / "keepon"]
-    )
+    modules = build_modules(kernel, [KERNEL / "native", KERNEL / "nics" / card, KERNEL / "keepon"])
     files = {
         **programs.guest_files(kernel.machine), "/lib/keepon/lent.sh": HERE / "lent_common.sh",
         **phy_register(folder, "aarch64-linux-gnu-gcc"),
     }  # fmt: skip
+    board, machine = BOARDS[card]
     return run_guest(
         kernel, HERE / script, files, modules=modules, tools=programs.tools(kernel.machine),
         qemu=pi_emulator(), qemu_args=board(folder / "wire.csv", prefetch=4), timeout_s=1800,
+        environment={"CARD": card}, machine=machine,
     )  # fmt: skip
 
 
@@ -111,6 +114,14 @@ def test_a_shared_intel_controller(model: str, family: str, tmp_path: Path) -> N
 
 
 @pytest.mark.hw
+@pytest.mark.parametrize("card", BOARDS)
+def test_a_shared_board(card: str, tmp_path: Path) -> None:
+    result = boot_board(card, "lent_card.sh", tmp_path).check()
+    print(result.stdout)
+    assert result.tap.problems() == []
+
+
+@pytest.mark.hw
 @pytest.mark.parametrize(("model", "family"), MACHINES)
 def test_an_intel_controller_that_goes(model: str, family: str, tmp_path: Path) -> None:
     result = boot_intel(model, family, "lent_intel_gone.sh", tmp_path).check()
@@ -119,7 +130,7 @@ def test_an_intel_controller_that_goes(model: str, family: str, tmp_path: Path) 
 
 @pytest.mark.hw
 def test_a_lent_genet(tmp_path: Path) -> None:
-    result = boot_genet("lent_genet.sh", tmp_path).check()
+    result = boot_board("genet", "lent_genet.sh", tmp_path).check()
     assert result.tap.problems() == []
     # until the first frame of the ordinary card, whose FCS is the controller's
     runs = list(takewhile(lambda run: run.own_fcs, read_log(tmp_path / "wire.csv")))
@@ -184,7 +195,7 @@ def genet_again_and_again(driver: str, modules: str, folder: Path) -> GuestResul
             "BUS": "platform", "DEVICE": "fd580000.ethernet", "DRIVER": driver, "MODULES": modules,
             "BINDS": str(BINDS), "UPS": "1000", "LEAK": "judged by the host",
         },
-        qemu=pi_emulator(), qemu_args=board(folder / "wire.csv", prefetch=4), timeout_s=3600,
+        qemu=pi_emulator(), qemu_args=genet_board(folder / "wire.csv", prefetch=4), timeout_s=3600,
         virtual_limit_s=10_000,
     ).check()  # fmt: skip
 
@@ -197,8 +208,8 @@ def left_by_a_round(result: GuestResult) -> dict[str, float]:
 
 @pytest.mark.hw
 def test_a_genet_again_and_again(tmp_path: Path) -> None:
-    """Binding the PHY's bus leaves objects of the kernel's own behind, whoever does it: no more of
-    any kind with our driver than with the kernel's.
+    """Binding the PHY's bus leaves objects of the kernel's own behind: no more of any kind with our
+    driver than with the kernel's.
     """
     drivers = {"bcmgenet": "mdio_bcm_unimac genet", "keepon_genet": "keepon_genet"}
     left: dict[str, dict[str, float]] = {}

@@ -132,7 +132,7 @@ def check_wire(
     )
     assert {(run.own_fcs, run.good) for run in runs} == {(True, False), (False, True)}
     assert all(abs(run.slot_bytes - slot_bytes) <= trim_bytes for run in runs)
-    # the model really fetches as deep as it is told to
+    # the model really fetches as deep as it is set to
     assert (
         max(run.ahead_ns for run in runs) >= ahead * (slot_bytes - trim_bytes + GAP_BYTES) * byte_ns
     )
@@ -168,7 +168,7 @@ def test_every_slot_on_the_wire(
     judge(result, log, ahead, LONG, mbps)
 
 
-# Depth of the model, what the driver is told (0: what the data sheets suggest), lengths
+# Depth of the model, PREFETCH of the driver (0: what the data sheets suggest), lengths
 @pytest.mark.parametrize(
     ("ahead", "said", "lengths"), [(4, 0, LONG), (0, 1, SHORT), (32, 32, SHORT)]
 )

@@ -44,9 +44,9 @@ def gaps_ns(port: str, gates: str) -> npt.NDArray[np.float64]:
     assert result.tap.problems() == []
     record = observations.read_wire(result.files["switch.wire"].decode())
     left = sorted((number, ps) for (_, number), ps in record.phc_ps.items())
-    # What is not there its sender was told of: the link refused it as late by its clock.
-    told = observations.load_json(result.files, "talk.json")["counters"]["missed"]
-    assert FRAMES - len(left) == told <= REFUSED_MAX
+    # The link refused the frames that are not there as late by its clock, and reported each.
+    missed = observations.load_json(result.files, "talk.json")["counters"]["missed"]
+    assert FRAMES - len(left) == missed <= REFUSED_MAX
     numbers, left_ps = np.array([(n, ps - left[0][1]) for n, ps in left], dtype=np.int64).T
     gaps: npt.NDArray[np.float64] = np.diff(left_ps) / 1000.0 - (np.diff(numbers) - 1) * PERIOD_NS
     print(

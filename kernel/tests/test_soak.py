@@ -189,9 +189,9 @@ def four_senders(flavour: str, span_s: int, timeout_s: float) -> None:
         if name.startswith("verdict_")
     }
     assert upper["submitted"] == sum(verdicts.values())
-    # what a sender did not get to the device it was not told about either
-    told = sum(talk["missed"] + talk["invalid"] for talk in talks)
-    assert told <= upper["submitted"] <= sum(talk["submitted"] for talk in talks)
+    # frames that a sender did not get to the device were not reported to it either
+    refused = sum(talk["missed"] + talk["invalid"] for talk in talks)
+    assert refused <= upper["submitted"] <= sum(talk["submitted"] for talk in talks)
     sent = sum(verdicts[name] for name in ("on_time", "moved", "best_effort", "sent_stale"))
     wire = sum(nic[name] for name in WIRE)
     assert 0 < sent <= wire <= sent + verdicts["flushed"] + verdicts["in_doubt"]

@@ -301,5 +301,5 @@ def test_streams_and_a_load_over_a_bridge_that_is_there(tmp_path: Path) -> None:
         assert run["streams"][name]["outcome"] == "met", run["streams"][name]["bound_check"]
     assert 15_000_000 < run["loads"]["B1"]["goodput_bps"] <= 20_000_000
     assert run["bridges"] == {}
-    (told,) = (each for each in constructed(scenario, plan, job) if "br1" in each)
-    assert "neither sets nor reads" in told
+    (sentence,) = (each for each in constructed(scenario, plan, job) if "br1" in each)
+    assert "neither sets nor reads" in sentence

@@ -127,8 +127,8 @@ def _capture_says_the_same(folder: Path, streams: dict[str, Any]) -> None:
         number, inbound = f"0x{stream_hash(name):08x}", 1
         delays = [
             int(delay)
-            for told, direction, delay in found
-            if told == number and int(direction, 16) == inbound
+            for stream_number, direction, delay in found
+            if stream_number == number and int(direction, 16) == inbound
         ]
         assert abs(len(delays) - stream["delivered"]) <= 1
         assert abs(min(delays) - stream["delay_ns"]["min"]) <= 1

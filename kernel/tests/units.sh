@@ -85,7 +85,7 @@ states() {
 	for unit in keepon keepon-ptp4l keepon-phc2sys; do has $unit@eth0 ActiveState; done | tr '\n' ' '
 }
 
-# logged PATTERN: something that a service has told
+# logged PATTERN: a line that a service has logged
 logged() {
 	grep -Eq "$1" /run/log
 }

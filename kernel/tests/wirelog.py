@@ -108,7 +108,7 @@ def check_counters(
 
     An interrupt may come between a last look at the head and the store that makes a frame's slot
     real, some 100 ns. Best effort goes close to the head, so in some 25 guests there is one frame
-    of it that may have been too late: it is told to be in doubt, and was on the wire or not.
+    of it that may have been too late: its verdict is in_doubt, and it was on the wire or not.
     `slot_bytes`: where frames take several slots.
     """
     trouble = {name: count[name] for name in TROUBLE if count[name]}

@@ -152,7 +152,7 @@ static uint64_t moment(uint32_t latched)
 
 /*
  * Store i of a commit (withdrawal) is made when @latched[i] of the three were latched: any mixture
- * that a NIC can see, 35 (20) of them. What is on the wire is told by which of the two first
+ * that a NIC can see, 35 (20) of them. What is on the wire follows from which of the two first
  * descriptors were fragments at their latch.
  */
 static void check_mixture(const uint32_t *latched, bool withdraw, bool coherent)

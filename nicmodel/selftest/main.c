@@ -276,7 +276,7 @@ static void halted_nic_sends_what_it_has_fetched(void)
 	free(nic);
 }
 
-static void removed_nic_is_told_from_one_that_stands_still(void)
+static void removed_nic_is_not_one_that_stands_still(void)
 {
 	struct ring_nic_params params = base_params();
 	struct ring_nic *nic = make(&params);
@@ -443,7 +443,7 @@ int main(void)
 	descriptor_not_rearmed_stops_the_wire();
 	length_forgotten_at_rearm_stops_the_wire();
 	halted_nic_sends_what_it_has_fetched();
-	removed_nic_is_told_from_one_that_stands_still();
+	removed_nic_is_not_one_that_stands_still();
 	frozen_index_says_nothing_of_the_wire();
 	starved_prefetch_leaves_gaps();
 	pause_holds_back_the_slot_after_the_one_on_the_wire();

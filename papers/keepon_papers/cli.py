@@ -13,7 +13,15 @@ from keepon_host import interrupts
 from rich.table import Table
 
 from keepon.cli import completed, edge, session, shared
-from keepon.cli.options import CaptureFrames, Duration, Json, Out, Seed, check_apart
+from keepon.cli.options import (
+    CLUSTER_HELP,
+    CaptureFrames,
+    Duration,
+    Json,
+    Out,
+    Seed,
+    check_apart,
+)
 from keepon.errors import EXIT_INTERRUPTED, EXIT_MET, EXIT_MISSED, ConfigError, shell_path
 from keepon.model import documents, examples, outcomes, published
 from keepon.model.plan import Plan
@@ -100,7 +108,7 @@ def reproduce(
         typer.Option(
             "--cluster",
             metavar="ADDRESS",
-            help="Dask scheduler whose workers do it instead.",
+            help=CLUSTER_HELP,
             show_default=False,
         ),
     ] = None,

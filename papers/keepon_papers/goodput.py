@@ -194,12 +194,12 @@ def fig17(settings: Settings, spread: Spread) -> Part:
     for payload, key, slot_bytes in (
         (100, "fig17a", 1480), (500, "fig17b", 600), (500, "fig17b", 1480)
     ):  # fmt: skip
-        told = 600 if slot_bytes == 600 else 1500
+        published_bytes = 600 if slot_bytes == 600 else 1500
         result.compared.append(
             Comparison(
-                f"{payload} bytes in slots of {told}, Mbit/s",
+                f"{payload} bytes in slots of {published_bytes}, Mbit/s",
                 found[Scheme("", slot_bytes, 0), payload] / 1e6,
-                known[key][f"throughput_mbps_at_{told}_byte_slots"],
+                known[key][f"throughput_mbps_at_{published_bytes}_byte_slots"],
                 known[key]["id"],
                 "calculated",
                 f"slots of {slot_bytes} bytes with FCS; hosts cost no time",

@@ -7,7 +7,6 @@ sentence.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -16,6 +15,7 @@ from pydantic import BaseModel, ValidationError
 
 from keepon.errors import ConfigError
 from keepon.model import validation
+from keepon.model.changes import value_of
 from keepon.model.hosts import Sourced
 from keepon_papers.document import CalibratedSetting, ChosenSetting
 
@@ -56,10 +56,7 @@ def from_options(assignments: list[str]) -> dict[str, Any]:
             raise ConfigError(
                 f'option --set = "{text}": must be KEY=VALUE; for example --set interval_ms=50'
             )
-        try:
-            changes[key.strip()] = tomllib.loads(f"value = {value.strip()}")["value"]
-        except tomllib.TOMLDecodeError:
-            changes[key.strip()] = value.strip()
+        changes[key.strip()] = value_of(value)
     return changes
 
 

@@ -53,7 +53,7 @@ class Driver:
         so_txtime: offloads qdisc ETF, which holds frames until their SO_TXTIME.
         taprio: offloads qdisc taprio (IEEE 802.1Qbv).
         own_fcs: sends frames whose FCS the sender made (socket option SO_NOFCS).
-        bad_frames: can be told to receive frames with a bad FCS.
+        bad_frames: can be set to receive frames with a bad FCS.
         backend: Keepon's driver for the same cards, if there is one.
     """
 

@@ -91,11 +91,11 @@ def test_every_setting_is_calibrated_or_chosen(name: str) -> None:
     keys = set(entry.settings.model_fields)
     assert set(entry.origins.calibrated) | set(entry.origins.chosen) >= keys
     document = run(name)
-    told = [one["parameter"] for key in ("calibrated", "chosen") for one in document[key]]
-    assert sorted(name for name in told if name in keys) == sorted(keys)
+    parameters = [one["parameter"] for key in ("calibrated", "chosen") for one in document[key]]
+    assert sorted(name for name in parameters if name in keys) == sorted(keys)
     # The rest is what the runs used of hosts and NICs; a figure's clock that nobody sets has no
     # stamps of reception.
-    inputs = {name for name in told if name not in keys}
+    inputs = {name for name in parameters if name not in keys}
     assert {
         "nic: fetch_ns",
         "nic: prefetch_slots",
@@ -257,8 +257,8 @@ def test_times_of_a_period_are_counted_as_one_counts() -> None:
         for end in range(start, 14):
             for period in (1, 3, 4):
                 for first in range(20):
-                    told = releases.times_due(start, end, period, first)
-                    assert told == sum(
+                    count = releases.times_due(start, end, period, first)
+                    assert count == sum(
                         time % period == first % period for time in range(start, end)
                     )
 
@@ -417,10 +417,10 @@ def test_command_prints_tables_and_writes_a_folder(
         sys, "argv", ["keepon", "reproduce", "fig22", "--out", str(folder), "--seed", "5", *changes]
     )
     assert cli.main() == 0
-    told = capsys.readouterr()
-    assert told.err == ""
-    assert "fig22: holds: " in told.out
-    assert "chosen: " in told.out
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    assert "fig22: holds: " in printed.out
+    assert "chosen: " in printed.out
     assert sorted(path.name for path in folder.iterdir()) == ["report.html", "result.json"]
     assert documents.read(folder / "result.json", "keepon.study/1")["effective"]["seed"] == 5
     assert (folder / "report.html").read_text().count("<svg") == 1

@@ -89,14 +89,14 @@ def test_the_command_prints_a_table_and_json(
     tree: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert _nics(monkeypatch, tree) == EXIT_MET
-    told = capsys.readouterr().out
-    assert "fast" in told
-    assert "plain" not in told
+    printed = capsys.readouterr().out
+    assert "fast" in printed
+    assert "plain" not in printed
     assert (
         "4 drivers of 6 modules make Ethernet interfaces (keepon.driver_survey: 341 drivers)"
-        in told
+        in printed
     )
-    assert "2 send at a given instant (13)" in told
+    assert "2 send at a given instant (13)" in printed
     assert _nics(monkeypatch, tree, "--all") == EXIT_MET
     assert "plain" in capsys.readouterr().out
     assert _nics(monkeypatch, tree, "--json") == EXIT_MET
@@ -114,9 +114,9 @@ def test_what_is_no_kernel_tree_is_refused(
     else:
         (tree / missing).unlink()
     assert _nics(monkeypatch, tree) == EXIT_INPUT
-    told = capsys.readouterr().err
-    assert told.startswith("keepon: argument TREE = ")
-    assert told.count("\n") == 1
+    printed = capsys.readouterr().err
+    assert printed.startswith("keepon: argument TREE = ")
+    assert printed.count("\n") == 1
 
 
 def test_what_is_no_file_is_none_of_a_tree(tree: Path) -> None:

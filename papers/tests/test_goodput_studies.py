@@ -50,7 +50,7 @@ def test_frames_of_several_slots_carry_every_length() -> None:
 
 
 @pytest.mark.slow
-def test_what_falls_short_of_the_grid_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_falls_short_of_the_grid_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(goodput, "KEPT", 1.01)
     (part,) = study.run(STUDIES["fig18"], "fig18", QUICK)["parts"]
     assert not part["checks"][0]["met"]

@@ -117,7 +117,7 @@ def test_drift_after_a_correction_is_the_ratio_error_times_the_slaves_rate() -> 
     assert track.drift_ns == pytest.approx(expected, abs=1e-3)
 
 
-def test_the_same_seed_gives_the_same_numbers_whoever_runs_beside_it() -> None:
+def test_the_same_seed_gives_the_same_numbers_whichever_seeds_run_with_it() -> None:
     few, many = (exchange.simulate(COARSE, chosen(seeds=count), 60) for count in (20, 30))
     other = exchange.simulate(COARSE, chosen(seeds=20, seed=2), 60)
     salted = exchange.simulate(COARSE, chosen(seeds=20), 60, salt=1)

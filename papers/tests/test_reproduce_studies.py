@@ -143,12 +143,12 @@ def test_command_prints_tables_and_writes_a_folder(
 ) -> None:
     folder = tmp_path / "out" / name
     assert keepon(monkeypatch, "reproduce", name, "--out", str(folder), *QUICK) == 0
-    told = capsys.readouterr()
-    assert told.err == ""
-    assert f"{name}: holds: " in told.out
-    assert "calibrated: " in told.out
-    assert "chosen: " in told.out
-    assert "[calculated]" in told.out
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    assert f"{name}: holds: " in printed.out
+    assert "calibrated: " in printed.out
+    assert "chosen: " in printed.out
+    assert "[calculated]" in printed.out
     assert sorted(path.name for path in folder.iterdir()) == ["report.html", "result.json"]
     document = documents.read(folder / "result.json", study.STUDY_SCHEMA)
     assert document["effective"]["seeds"] == 40
@@ -280,10 +280,10 @@ def test_wrong_settings_are_refused_in_one_sentence(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert keepon(monkeypatch, "reproduce", "fig29", "--out", str(tmp_path / "x"), *arguments) == 2
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert told.err.count("\n") == 1
-    assert sentence in told.err
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.count("\n") == 1
+    assert sentence in printed.err
     assert list(tmp_path.iterdir()) == []
 
 
@@ -327,11 +327,13 @@ def test_cells_are_shown_with_the_digits_of_their_column(whole: dict[str, Any]) 
 
 @pytest.mark.slow
 def test_help_loads_neither_solver_nor_plots() -> None:
-    told = "import sys; from keepon.cli import app; sys.argv[1:] = ['--help']; code = app.main(); "
-    told += (
+    script = (
+        "import sys; from keepon.cli import app; sys.argv[1:] = ['--help']; code = app.main(); "
+    )
+    script += (
         "print(code, {'ortools', 'matplotlib', 'distributed'} & set(sys.modules), file=sys.stderr)"
     )
     done = subprocess.run(
-        [sys.executable, "-c", told], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
     )
     assert done.stderr == "0 set()\n"

@@ -44,6 +44,6 @@ def test_streams_and_stations_that_parts_name_must_be_there(
         path.write_text(json.dumps(document))
         capsys.readouterr()
         assert keepon("report", out) == EXIT_INPUT
-        told = capsys.readouterr().err
-        assert f'reproduction.json: key `parts.{where}` lacks "{name}"' in told, told
+        printed = capsys.readouterr().err
+        assert f'reproduction.json: key `parts.{where}` lacks "{name}"' in printed, printed
         around[name] = entry

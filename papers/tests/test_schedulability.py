@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The experiment of Table 5 and Figure 27: its sets, three answers kept apart, who decides, what is
-told of them.
+"""The experiment of Table 5 and Figure 27: its sets, three answers kept apart, who decides, what
+the page says of them.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def test_sets_come_from_the_seed_and_do_not_depend_on_the_other_sets() -> None:
 # --------------------------------------------------------------------------------------------------
 
 
-def test_three_answers_are_told_apart_and_what_the_partition_has_to_do_with_them() -> None:
+def test_three_answers_are_distinct_and_what_the_partition_has_to_do_with_them() -> None:
     possible = find(task([(0, 4, 1), (1, 8, 2)], 8))
     assert (possible.answer, possible.checked, possible.shared_answer) == (FEASIBLE, True, FEASIBLE)
     assert possible.owned_slots is not None and 2 <= possible.owned_slots <= 8
@@ -163,7 +163,7 @@ def test_a_schedule_the_checker_does_not_confirm_is_an_error_and_no_row(
         find(task([(0, 4, 1)], 8))
 
 
-# --- what is told
+# --- what the page says
 # -------------------------------------------------------------------------------------------------
 
 
@@ -288,8 +288,8 @@ def test_command_writes_every_set_and_prints_the_tables(
     folder = tmp_path / "x"
     more = ("--workers", 1, "--set", "beyond_percent=[60]", "--seed", 3, *QUICK)
     assert keepon(monkeypatch, "reproduce", "schedulability", "--out", folder, *more) == 0
-    told = capsys.readouterr()
-    assert told.err == ""
+    printed = capsys.readouterr()
+    assert printed.err == ""
     for text in (
         "fig27: holds: ",
         "partition-limit: found: ",
@@ -297,7 +297,7 @@ def test_command_writes_every_set_and_prints_the_tables(
         "chosen: ",
         "period chain = drawn",
     ):
-        assert text in told.out
+        assert text in printed.out
     document = documents.read(folder / "result.json", study.STUDY_SCHEMA)
     jsonschema.validate(document, documents.json_schema("study", PACKAGE))
     assert [part["name"] for part in document["parts"]] == ["fig27", "partition-limit"]
@@ -399,10 +399,10 @@ def test_wrong_settings_are_refused_in_one_sentence(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert keepon(monkeypatch, "reproduce", *arguments, "--out", tmp_path / "x") == 2
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert told.err.count("\n") == 1
-    assert sentence in told.err
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.count("\n") == 1
+    assert sentence in printed.err
     assert list(tmp_path.iterdir()) == []
 
 

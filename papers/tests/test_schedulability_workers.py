@@ -19,10 +19,10 @@ import jsonschema
 import pytest
 from schedulability_cases import QUICK, hard_task, keepon
 
+from keepon import cluster
 from keepon.cli import edge
 from keepon.errors import EnvironmentProblemError
 from keepon.model import documents
-from keepon_papers import cluster
 from keepon_papers import document as study
 from keepon_papers.partitions import deciding, experiment, sets
 from keepon_papers.partitions.deciding import find
@@ -44,7 +44,7 @@ def answers(**who: Any) -> list[Finding]:
 
 
 @pytest.mark.slow
-def test_answers_are_the_same_whoever_decides(scheduler: str) -> None:
+def test_answers_are_the_same_whichever_worker_decides(scheduler: str) -> None:
     alone = answers(workers=1)
     assert [finding.position for finding in alone] == [0, 1, 2, 3]
     assert [finding.level_percent for finding in alone] == [5, 5, 50, 50]
@@ -62,14 +62,14 @@ def test_a_process_that_dies_is_one_sentence() -> None:
             child.kill()
 
     with (
-        pytest.raises(EnvironmentProblemError, match="a process of the study has died"),
+        pytest.raises(EnvironmentProblemError, match="a process has died"),
         Spread(SpreadSettings(workers=2)) as spread,
     ):
         experiment.decide(tasks, spread, kill)
 
 
 @contextmanager
-def interrupting(after: int) -> Iterator[experiment.Told]:
+def interrupting(after: int) -> Iterator[experiment.OnProgress]:
     """Ctrl-C as a terminal gives it, to all processes of the experiment."""
     others = set(multiprocessing.active_children())
 
@@ -154,11 +154,11 @@ def refusal(
     code = keepon(
         monkeypatch, "reproduce", "fig27", "--out", out / "x", "--cluster", address, *QUICK
     )
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert told.err.count("\n") == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.count("\n") == 1
     assert list(out.iterdir()) == []
-    return f"{code}: {told.err}"
+    return f"{code}: {printed.err}"
 
 
 @pytest.mark.slow
@@ -166,15 +166,15 @@ def test_a_cluster_that_is_not_there_is_one_sentence(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     monkeypatch.setattr(cluster, "ANSWER_S", 1)
-    told = refusal(monkeypatch, capsys, tmp_path, "tcp://127.0.0.1:1")
-    assert told.startswith(
+    sentence = refusal(monkeypatch, capsys, tmp_path, "tcp://127.0.0.1:1")
+    assert sentence.startswith(
         '3: keepon: option --cluster = "tcp://127.0.0.1:1": no scheduler answers there within 1 s'
     )
-    told = refusal(monkeypatch, capsys, tmp_path, "nonsense")
-    assert told.startswith('2: keepon: option --cluster = "nonsense": is not an address')
+    sentence = refusal(monkeypatch, capsys, tmp_path, "nonsense")
+    assert sentence.startswith('2: keepon: option --cluster = "nonsense": is not an address')
     monkeypatch.setitem(sys.modules, "distributed", None)
-    told = refusal(monkeypatch, capsys, tmp_path, "tcp://127.0.0.1:1")
-    assert told.startswith("3: keepon: option --cluster: dask.distributed cannot be imported")
+    sentence = refusal(monkeypatch, capsys, tmp_path, "tcp://127.0.0.1:1")
+    assert sentence.startswith("3: keepon: option --cluster: dask.distributed cannot be imported")
 
 
 @pytest.mark.slow
@@ -213,14 +213,14 @@ def test_a_cluster_of_another_version_or_without_workers_is_refused(
     import distributed
 
     monkeypatch.setattr(cluster, "__version__", "99.0")
-    told = refusal(monkeypatch, capsys, tmp_path, scheduler)
-    assert told.startswith("3: ")
-    assert "this is 99.0; install the same everywhere" in told
+    sentence = refusal(monkeypatch, capsys, tmp_path, scheduler)
+    assert sentence.startswith("3: ")
+    assert "this is 99.0; install the same everywhere" in sentence
     monkeypatch.undo()
     with distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as empty:
-        told = refusal(monkeypatch, capsys, tmp_path, empty.scheduler_address)
-    assert told.startswith("3: ")
-    assert "the scheduler has no workers" in told
+        sentence = refusal(monkeypatch, capsys, tmp_path, empty.scheduler_address)
+    assert sentence.startswith("3: ")
+    assert "the scheduler has no workers" in sentence
 
 
 @pytest.mark.slow
@@ -236,8 +236,8 @@ def test_a_cluster_that_is_lost_is_one_sentence(
         raise CancelledError
 
     monkeypatch.setattr(distributed, "as_completed", lost)
-    told = refusal(monkeypatch, capsys, tmp_path, scheduler)
-    assert told.startswith(
+    sentence = refusal(monkeypatch, capsys, tmp_path, scheduler)
+    assert sentence.startswith(
         f'3: keepon: option --cluster = "{scheduler}": scheduler or workers were lost'
     )
 

@@ -67,7 +67,7 @@ TINY = {
 @pytest.fixture
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Processes from the first piece on; servos that settle within seconds."""
-    monkeypatch.setattr(spread, "LONG_S", 0.0)
+    monkeypatch.setattr("keepon.spread.LONG_S", 0.0)
     monkeypatch.setattr(bridged, "SLOW", 2.0)
     for module in (bridged, headline):
         monkeypatch.setattr(module, "DELAYS", 11)
@@ -169,7 +169,7 @@ PIECES = [(number, 0.05 * (4 - number)) for number in range(5)]
 
 @pytest.mark.slow
 @pytest.mark.parametrize("by", ["threads", "processes"])
-def test_results_and_the_numbers_used_come_in_order_whoever_is_first(by: By) -> None:
+def test_results_and_the_numbers_used_come_in_order_whichever_is_first(by: By) -> None:
     with Spread(SpreadSettings(workers=3)) as workers, inputs.collecting() as used:
         results = workers.in_order(piece, PIECES, by)
         assert [number for number, _ in results] == list(range(5))
@@ -185,7 +185,7 @@ def test_short_work_starts_no_process_and_long_work_does(monkeypatch: pytest.Mon
         assert {process for _, process in workers.in_order(piece, PIECES, "processes if long")} == {
             os.getpid()
         }
-    monkeypatch.setattr(spread, "LONG_S", 0.15)
+    monkeypatch.setattr("keepon.spread.LONG_S", 0.15)
     with Spread(SpreadSettings(workers=2)) as workers:
         results = workers.in_order(piece, PIECES, "processes if long")
     assert [number for number, _ in results] == list(range(5))
@@ -196,7 +196,7 @@ def test_short_work_starts_no_process_and_long_work_does(monkeypatch: pytest.Mon
 @pytest.mark.slow
 @pytest.mark.parametrize("by", ["threads", "processes"])
 @pytest.mark.parametrize("count", [1, 2])
-def test_what_a_piece_refuses_is_told_as_it_is(by: By, count: int) -> None:
+def test_what_a_piece_refuses_is_raised_as_it_is(by: By, count: int) -> None:
     with (
         Spread(SpreadSettings(workers=count)) as workers,
         pytest.raises(ConfigError, match="choose 2"),
@@ -368,9 +368,9 @@ def test_wrong_options_are_refused_in_one_sentence(
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["keepon", "reproduce", *words, "--out", str(tmp_path / "x")])
     assert cli.main() == 2
-    told = capsys.readouterr()
-    assert (told.out, told.err.count("\n")) == ("", 1)
-    assert sentence in told.err
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err.count("\n")) == ("", 1)
+    assert sentence in printed.err
     assert list(tmp_path.iterdir()) == []
 
 
@@ -379,7 +379,7 @@ def test_wrong_options_are_refused_in_one_sentence(
     ("given", "meant"),
     [([], "auto"), (["workers=3"], 3), (["workers=auto"], "auto"), (["workers = 1"], 1)],
 )
-def test_all_processors_work_unless_told_otherwise_and_no_document_says_how_many(
+def test_all_processors_work_by_default_and_no_document_says_how_many(
     given: list[str], meant: int | str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[Any] = []

@@ -84,8 +84,8 @@ def test_a_study_whose_lists_do_not_fit_is_refused(
         around = around[step]
     around[way[-1]] = value
     path.write_text(json.dumps(document), encoding="utf-8")
-    told = refused("report", tmp_path)
-    assert expected in told and " again" in told
+    sentence = refused("report", tmp_path)
+    assert expected in sentence and " again" in sentence
 
 
 @pytest.mark.slow
@@ -105,6 +105,6 @@ def test_a_study_whose_settings_say_nothing_is_refused(
     (out / "result.json").write_text(json.dumps(document))
     capsys.readouterr()
     assert keepon("report", out) == EXIT_INPUT
-    told = capsys.readouterr().err
-    assert "result.json: key `effective.more.given[1]` = null: must have a value; the" in told
-    assert told.count("\n") == 1
+    printed = capsys.readouterr().err
+    assert "result.json: key `effective.more.given[1]` = null: must have a value; the" in printed
+    assert printed.count("\n") == 1

@@ -92,8 +92,8 @@ def test_every_setting_is_calibrated_or_chosen(name: str) -> None:
     entry = STUDIES[name]
     keys = set(entry.settings.model_fields)
     assert set(entry.origins.calibrated) | set(entry.origins.chosen) == keys
-    told = [one["parameter"] for key in ("calibrated", "chosen") for one in run(name)[key]]
-    assert sorted(one for one in told if one in keys) == sorted(keys)
+    parameters = [one["parameter"] for key in ("calibrated", "chosen") for one in run(name)[key]]
+    assert sorted(one for one in parameters if one in keys) == sorted(keys)
 
 
 @pytest.mark.slow
@@ -125,9 +125,9 @@ STUDIES_OF_CLASSES = [name for name in QUICK if name.startswith("mitsubishi")]
 def test_settings_that_never_can_be_are_refused_in_their_own_words(
     name: str, assignments: list[str], sentence: str
 ) -> None:
-    with pytest.raises(ConfigError) as told:
+    with pytest.raises(ConfigError) as refused:
         study.read_settings(STUDIES[name], name, assignments)
-    assert sentence in str(told.value)
+    assert sentence in str(refused.value)
 
 
 @pytest.mark.parametrize(
@@ -229,14 +229,14 @@ def rows_of(part: Any, title: str) -> dict[Any, list[Any]]:
 def test_steps_are_counted_apart_and_what_expired_is_none_of_the_drops() -> None:
     """N25: in the shown run TCP is throttled by etf's order, not by frames that came late."""
     (part, _) = run("mitsubishi.table11")["parts"]
-    _, given, _, waited_us, expired, refused, told, *_ = rows_of(part, "The four steps")[
+    _, given, _, waited_us, expired, refused, notified, *_ = rows_of(part, "The four steps")[
         "enabled, TCP"
     ]
-    assert given > told == refused + expired and refused > 0 == expired
+    assert given > notified == refused + expired and refused > 0 == expired
     assert 0 < waited_us < 200
     assert any(f"{expired} frames had expired, and {refused} were" in it for it in part["findings"])
     (check,) = [check for check in part["checks"] if "steps (1) and (4)" in check["what"]]
-    assert f"refused {refused}, told {told}" in check["found"]
+    assert f"refused {refused}, notified {notified}" in check["found"]
 
 
 @pytest.mark.slow

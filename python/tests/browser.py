@@ -54,21 +54,21 @@ CONTRAST = """(() => {
 # What is wider than its place, and hidden or to be scrolled; texts beyond the edge of the page.
 CUT = """(() => {
   const found = [], page = document.documentElement.scrollWidth;
-  const told = (e) => `${e.tagName} ${e.className}: ${e.textContent.trim().slice(0, 40)}`;
+  const label = (e) => `${e.tagName} ${e.className}: ${e.textContent.trim().slice(0, 40)}`;
   if (page > innerWidth) found.push(`page ${page}`);
   const boxes = '.grid, .verdict, .track b, figcaption, td, th, .legend, pre, nav, h1, h2, p';
   for (const e of document.querySelectorAll(boxes))
     if (e.getClientRects().length && e.scrollWidth > e.clientWidth + 1
         && getComputedStyle(e).display !== 'inline')
-      found.push(`${e.scrollWidth} > ${e.clientWidth} ${told(e)}`);
+      found.push(`${e.scrollWidth} > ${e.clientWidth} ${label(e)}`);
   for (const e of document.querySelectorAll('.ticks span, .xlabel, .ylabel, td, th')) {
     const box = e.getBoundingClientRect();
     if (box.width && (box.right > innerWidth + 1 || box.left < -1))
-      found.push(`${told(e)} from ${box.left} to ${box.right}`);
+      found.push(`${label(e)} from ${box.left} to ${box.right}`);
   }
   for (const e of document.querySelectorAll('.network text:not(.count)')) {
     const own = e.getBBox().width, room = e.parentNode.querySelector('rect').getBBox().width;
-    if (own > room) found.push(`${own} > ${room} ${told(e)}`);
+    if (own > room) found.push(`${own} > ${room} ${label(e)}`);
   }
   return found; })()"""
 
@@ -177,20 +177,20 @@ class Browser:
         """Errors and warnings of the console, exceptions of scripts, and requests for anything but
         the file.
         """
-        told = []
+        found = []
         for event in self.events:
             method, about = event.get("method"), event.get("params", {})
             if method == "Runtime.exceptionThrown":
-                told.append(json.dumps(about["exceptionDetails"]))
+                found.append(json.dumps(about["exceptionDetails"]))
             elif method == "Log.entryAdded" and about["entry"]["level"] in ("error", "warning"):
-                told.append(about["entry"]["text"])
+                found.append(about["entry"]["text"])
             elif method == "Runtime.consoleAPICalled" and about["type"] in ("error", "warning"):
-                told.append(json.dumps(about["args"]))
+                found.append(json.dumps(about["args"]))
             elif method == "Network.requestWillBeSent":
                 url = about["request"]["url"]
                 if not url.startswith(("file:", "data:", "about:")):
-                    told.append(f"asks for {url}")
-        return told
+                    found.append(f"asks for {url}")
+        return found
 
     def mouse(self, kind: str, x: float, y: float) -> None:
         pressed = {"button": "left", "buttons": 1, "clickCount": 1}

@@ -9,4 +9,4 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE / "host")]
 
-from session_settings import refused  # noqa: E402, F401
+from session_settings import refused, scheduler  # noqa: E402, F401

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What every session of tests is given: Ctrl-C and SIGHUP that mean something, a width, no deadline
-for examples, and the fixture `refused`.
+for examples, and the fixtures `refused` and `scheduler`.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -54,3 +55,14 @@ def refused(
         return lines[0]
 
     return run
+
+
+@pytest.fixture(scope="module")
+def scheduler() -> Iterator[str]:
+    """Address of a dask scheduler with two workers, each a process."""
+    import distributed
+
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=":0"
+    ) as local:
+        yield local.scheduler_address

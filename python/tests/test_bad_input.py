@@ -38,9 +38,9 @@ CASES = Path(__file__).parent / "cases"
 def test_scenarios_that_once_crashed_are_refused(
     refused: Any, command: str, name: str, expected: str
 ) -> None:
-    told = refused(command, CASES / name)
-    assert expected in told
-    assert name in told
+    sentence = refused(command, CASES / name)
+    assert expected in sentence
+    assert name in sentence
 
 
 @pytest.mark.parametrize(
@@ -51,9 +51,9 @@ def test_scenarios_that_once_crashed_are_refused(
     ],
 )
 def test_instances_that_once_crashed_are_refused(refused: Any, name: str, expected: str) -> None:
-    told = refused("partition", CASES / name, "--out", "answers.json")
-    assert expected in told
-    assert len(told) < 400, "values are cut"
+    sentence = refused("partition", CASES / name, "--out", "answers.json")
+    assert expected in sentence
+    assert len(sentence) < 400, "values are cut"
 
 
 @pytest.mark.parametrize(
@@ -66,8 +66,8 @@ def test_numbers_of_instances_that_no_computer_holds_are_refused(
     text = (CASES / "part-inf.json").read_text(encoding="utf-8").replace("1e999", "0")
     path = tmp_path / "instance.json"
     path.write_text(text.replace('"slot_us": 2', f'"slot_us": {value}'), encoding="utf-8")
-    told = refused("partition", path, "--out", "answers.json")
-    assert "instance.json" in told and "sys.set_int" not in told
+    sentence = refused("partition", path, "--out", "answers.json")
+    assert "instance.json" in sentence and "sys.set_int" not in sentence
 
 
 _DEEP = "[" * 100_000 + "]" * 100_000
@@ -88,14 +88,14 @@ _DEEP = "[" * 100_000 + "]" * 100_000
     ],
     ids=["deep", "long-number", "long-in-list", "control", "long-name", "long-schema"],
 )  # fmt: skip
-def test_what_is_wrong_with_a_scenario_is_told_in_a_line(
+def test_an_error_of_a_scenario_is_one_line(
     refused: Any, tmp_path: Path, text: str, expected: str
 ) -> None:
     path = tmp_path / "wrong.toml"
     path.write_text(text, encoding="utf-8")
-    told = refused("plan", path)
-    assert expected in told
-    assert len(told) < 600
+    sentence = refused("plan", path)
+    assert expected in sentence
+    assert len(sentence) < 600
 
 
 def test_a_byte_order_mark_does_no_harm(tmp_path: Path) -> None:
@@ -222,8 +222,8 @@ def test_results_of_two_scenarios_are_compared_with_a_word_about_it(
     two_runs('name = "two-stations"', f'name = "{name}"')
     monkeypatch.setattr(sys, "argv", ["keepon", "compare", "one", "two"])
     assert cli.main() == EXIT_MET
-    told = "not of one scenario: longer-cable, two-stations" in capsys.readouterr().out
-    assert told == (name != "two-stations")
+    is_named = "not of one scenario: longer-cable, two-stations" in capsys.readouterr().out
+    assert is_named == (name != "two-stations")
 
 
 def _cut(text: str, *way: str) -> str:
@@ -272,24 +272,24 @@ def test_an_instant_of_a_plan_that_64_bits_cannot_hold_is_refused(
     changed["streams"]["F2"]["windows"][0]["last_ps"] = value
     path = tmp_path / "plan.json"
     path.write_text(json.dumps(changed), encoding="utf-8")
-    told = refused("export", HABITAT, "--plan", path, "--format", "dot", "--out", "x")
-    assert f"key `streams.F2.windows[0].last_ps` = {str(value)[:9]}" in told
-    assert "must be" in told
+    sentence = refused("export", HABITAT, "--plan", path, "--format", "dot", "--out", "x")
+    assert f"key `streams.F2.windows[0].last_ps` = {str(value)[:9]}" in sentence
+    assert "must be" in sentence
 
 
 def test_a_whole_number_that_a_float_cannot_hold_is_refused(refused: Any, tmp_path: Path) -> None:
     path = tmp_path / "plan.json"
     path.write_text(json.dumps({**_PLAN, "seconds": 10**400}), encoding="utf-8")
-    told = refused("export", HABITAT, "--plan", path, "--format", "dot", "--out", "x")
-    assert "plan.json: not JSON (1000" in told and "is no finite number" in told
+    sentence = refused("export", HABITAT, "--plan", path, "--format", "dot", "--out", "x")
+    assert "plan.json: not JSON (1000" in sentence and "is no finite number" in sentence
 
 
 def test_a_run_without_streams_is_refused(refused: Any, tmp_path: Path) -> None:
     path = tmp_path / "s.toml"
     ends = '[[station]]\nname = "a"\n[[station]]\nname = "b"\n[[link]]\nends = ["a", "b"]\n'
     path.write_text(f'schema = "keepon.scenario/1"\nname = "x"\n{ends}')
-    told = refused("run", path)
-    assert told.endswith(
+    sentence = refused("run", path)
+    assert sentence.endswith(
         "key `stream`: must have an entry, as there is nothing to measure; add a [[stream]]"
     )
 
@@ -331,7 +331,7 @@ def test_a_closed_stderr_changes_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "sentence"),
     [
         (["plan", TWO_STATIONS, "--seed", "-1"],
          "option --seed = -1: must be at least 0; see keepon plan --help"),
@@ -350,13 +350,13 @@ def test_a_closed_stderr_changes_nothing(tmp_path: Path) -> None:
          'option --kernel = "6.12": is of --target vm, not sim; leave it out'),
     ],
 )  # fmt: skip
-def test_a_command_line_that_is_wrong_is_told_with_value_and_range(
-    refused: Any, words: list[object], told: str
+def test_an_error_of_the_command_line_names_value_and_range(
+    refused: Any, words: list[object], sentence: str
 ) -> None:
-    assert told in refused(*words)
+    assert sentence in refused(*words)
 
 
-def test_what_has_no_end_is_told() -> None:
+def test_a_file_without_end_is_refused() -> None:
     with pytest.raises(ConfigError, match="/dev/zero: has more than 33554432 characters; name a"):
         loading.load(Path("/dev/zero"))
 

@@ -46,8 +46,8 @@ def test_best_effort_is_in_the_capture_as_the_wire_had_it(tmp_path: Path) -> Non
     file = tmp_path / "a.pcapng"
     capture.write(file, ["talker", "listener"], packets(scenario, seen), "test")
     words = ["-T", "fields", "-e", "frame.len", "-e", "frame.cap_len", "-e", "eth.src"]
-    told = subprocess.run(
+    printed = subprocess.run(
         ["tshark", "-r", file, *words], capture_output=True, text=True, check=True
     ).stdout.splitlines()
     own = guest.mac("talker")
-    assert told == [f"{size}\t16\t{own}" for size in (1518, 64, 900) for _ in ("sent", "heard")]
+    assert printed == [f"{size}\t16\t{own}" for size in (1518, 64, 900) for _ in ("sent", "heard")]

@@ -204,7 +204,7 @@ MORE_TIME = {"advance_ns": 1_800_000}
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("driver", "load", "told", "helps"),
+    ("driver", "load", "remedy", "helps"),
     [
         ("keepon", {"rate_bps": 400_000_000}, "send less of it or longer frames, or send it from"
          " another station", parts("keepon", rate_bps=400_000_000, frame_bytes=800)),
@@ -218,7 +218,7 @@ MORE_TIME = {"advance_ns": 1_800_000}
     ],
 )  # fmt: skip
 def test_what_the_command_says_helps_does(
-    driver: str, load: dict[str, Any], told: str, helps: list[str], tmp_path: Path
+    driver: str, load: dict[str, Any], remedy: str, helps: list[str], tmp_path: Path
 ) -> None:
     path = tmp_path / "busy.toml"
     path.write_text(text_of(*parts(driver, **load)), encoding="utf-8")
@@ -226,7 +226,7 @@ def test_what_the_command_says_helps_does(
     said = " ".join(done.stdout.split())
     assert done.returncode == 1
     assert f'S: not sent in time: behind {load.get("kind", UDP)} load "L", of which' in said
-    assert f"; {told} " in said
+    assert f"; {remedy} " in said
     assert unsent(*helps) == {}
-    if "another station" in told:
+    if "another station" in remedy:
         assert unsent(*parts(driver, **load, talker="c", listener="a")) == {}

@@ -25,7 +25,7 @@ BACKGROUND = {"id": "bg", "talker": "a", "listener": "b", "kind": "saturate"}
 LIMITED = re.compile(r"^MTU (\d+) left to best effort, class (\d+)$")
 
 
-def told(plan: Plan) -> tuple[int, str]:
+def mtu_left(plan: Plan) -> tuple[int, str]:
     """MTU that is left to best effort of talker "a", and why."""
     (found,) = [
         (int(match[1]), row["why"])
@@ -37,7 +37,7 @@ def told(plan: Plan) -> tuple[int, str]:
 
 def with_background(scenario: Scenario, plan: Plan) -> Table:
     """A run of the plan with the longest frames that it leaves room for and knows nothing of."""
-    mtu, _ = told(plan)
+    mtu, _ = mtu_left(plan)
     table = scenario.model_dump(mode="python", exclude_unset=True, by_alias=True)
     loads = [{**BACKGROUND, "frame_bytes": mtu + TAGGED_HEADER_BYTES}] if mtu > 42 else []
     _, result = ran(Scenario.model_validate({**table, "load": loads}), plan)
@@ -54,7 +54,7 @@ def test_full_frames_get_through_beside_streams_that_know_nothing_of_them(
     port = plan["stations"]["a"]
     assert (port["slot_bytes"], port["frame_bytes_max"]) == (230, 1522)
     assert port["classes"]["7"]["frame_bytes_max"] == 1522
-    assert told(plan)[0] == 1500 and f"take {slots} of at most 128 slots" in told(plan)[1]
+    assert mtu_left(plan)[0] == 1500 and f"take {slots} of at most 128 slots" in mtu_left(plan)[1]
     result = with_background(scenario, plan)
     for name, flow in result["streams"].items():
         assert {key for key, count in flow["verdicts"].items() if count} == {"on_time"}
@@ -90,7 +90,7 @@ def test_what_limits_best_effort_and_what_helps_is_said(
     rows: list[Table], keepon: Table, mtu: int, why: str
 ) -> None:
     plan = keeps(network(rows, keepon, duration_s=0.05))
-    found = told(plan)
+    found = mtu_left(plan)
     assert why in found[1] and "raise" in found[1]
     assert found[0] == mtu
 
@@ -102,15 +102,15 @@ def test_slots_that_keep_a_row_go_before_shorter_ones_that_do_not() -> None:
     rows = [stream(64, 20_000, advance_ns=200_000)]
     for fragments, slot_bytes, mtu in ((1, 230, 1500), (128, 80, 1500)):
         plan = keeps(network(rows, {}, station=station(fragments), duration_s=0.05))
-        assert (plan["stations"]["a"]["slot_bytes"], told(plan)[0]) == (slot_bytes, mtu)
+        assert (plan["stations"]["a"]["slot_bytes"], mtu_left(plan)[0]) == (slot_bytes, mtu)
     short = [stream(64, 10_000, advance_ns=200_000)]
     plan = keeps(network(short, {}, duration_s=0.05))
-    assert plan["stations"]["a"]["slot_bytes"] == 105 and 0 < told(plan)[0] < 1500
+    assert plan["stations"]["a"]["slot_bytes"] == 105 and 0 < mtu_left(plan)[0] < 1500
 
 
 def test_frames_of_its_own_that_are_nearly_as_long_leave_the_rest() -> None:
     """1518 bytes take as many slots as 1522: an MTU of 1496 was left."""
-    assert told(make_plan(network([stream(1518, advance_ns=600_000)])))[0] == 1500
+    assert mtu_left(make_plan(network([stream(1518, advance_ns=600_000)])))[0] == 1500
 
 
 def test_a_stream_with_no_time_to_give_keeps_its_plan_without_that_room() -> None:
@@ -124,7 +124,7 @@ def test_a_stream_with_no_time_to_give_keeps_its_plan_without_that_room() -> Non
     plan = keeps(network([{**rows[0], "deadline_ns": exact_ns}], {}, duration_s=0.05))
     assert plan["streams"]["S0"]["bounds"]["delay_ns"] == exact_ns
     assert "frame_bytes_max" not in plan["stations"]["a"]
-    assert told(plan)[0] == 200 and NO_MORE in told(plan)[1]
+    assert mtu_left(plan)[0] == 200 and NO_MORE in mtu_left(plan)[1]
 
 
 KEEPON_LISTENER = {"name": "b", "driver": "keepon", "host": "tsn-end-station"}
@@ -170,7 +170,7 @@ def test_a_load_longer_than_its_ports_frames_is_refused(kind: str) -> None:
     entry = result["loads"]["bg"]
     assert entry["verdicts"]["oversize"] == entry["submitted"] > 0
     assert entry["takes"]["rate_bps"] == 0
-    assert overload.told(entry["takes"]) == (
+    assert overload.rate_sentence(entry["takes"]) == (
         "station a takes none: they are longer than the slots of its class in a row (oversize)"
     )
     assert result["streams"]["S0"]["verdicts"]["on_time"] == result["streams"]["S0"]["due"]
@@ -199,7 +199,7 @@ def test_what_any_station_sends_keeps_its_bounds_beside_full_frames(seed: int) -
     scenario, _ = drawn(random.Random(seed))
     plan = verify(scenario, make_plan(scenario))
     assert plan["verified"]
-    mtu, _ = told(plan)
+    mtu, _ = mtu_left(plan)
     longest = max((entry.frame_bytes for entry in scenario.load), default=0)
     assert mtu + TAGGED_HEADER_BYTES >= longest
     result = with_background(scenario, plan)

@@ -85,9 +85,9 @@ def test_fields_are_what_the_result_says(folder: Path) -> None:
 @pytest.mark.slow
 def test_best_effort_and_ptp_are_in_the_capture_of_the_window(folder: Path) -> None:
     result = json.loads((folder / "result.json").read_text())
-    told, run = result["capture"], result["runs"][0]
+    stated, run = result["capture"], result["runs"][0]
     found = rows(folder / "capture.pcapng")
-    assert told["frames"] == len(found)
+    assert stated["frames"] == len(found)
     number = f"0x{capture.stream_hash('bulk'):08x}"
     at_listener = [
         row for row in found
@@ -97,7 +97,7 @@ def test_best_effort_and_ptp_are_in_the_capture_of_the_window(folder: Path) -> N
     assert got_bps == pytest.approx(run["loads"]["bulk"]["goodput_bps"], rel=0.02)
     kinds = Counter(row["ptp.v2.messagetype"] for row in found if row["ptp.v2.messagetype"])
     assert len(kinds) >= 4, kinds
-    start_ns, end_ns = told["window_ns"]
+    start_ns, end_ns = stated["window_ns"]
     for row in found:
         seconds, _, part = row["frame.time_epoch"].partition(".")
         assert start_ns <= int(seconds) * 10**9 + int(part) < end_ns
@@ -112,11 +112,11 @@ def test_tshark_finds_nothing_wrong_with_any_frame(folder: Path) -> None:
     path = folder / "capture.pcapng"
     assert tshark(path, "-2", "-Y", "_ws.malformed || _ws.expert.severity > 0x100000") == ""
     answers = ("-Y", "ptp.v2.pdrs.requestingportidentity", "-T", "fields")
-    told = tshark(path, *answers, "-e", "ptp.v2.pdrs.requestingportidentity").split()
+    identities = tshark(path, *answers, "-e", "ptp.v2.pdrs.requestingportidentity").split()
     asking = tshark(
         path, "-Y", "ptp.v2.messagetype == 2", "-T", "fields", "-e", "ptp.v2.clockidentity"
     )
-    assert told and set(told) <= set(asking.split())
+    assert identities and set(identities) <= set(asking.split())
     checked = ("-o", "eth.check_fcs:TRUE", "-Y", 'eth.fcs.status != "Good"')
     assert tshark(path, *checked) == ""
 
@@ -168,7 +168,7 @@ def test_placeholders_of_every_kind_are_named(tmp_path: Path) -> None:
     assert kinds == ["bad-fcs", "mac-control", "reserved-address", "", ""]
 
 
-def test_damaged_headers_are_told_and_foreign_frames_left_alone(tmp_path: Path) -> None:
+def test_damaged_headers_are_marked_and_foreign_frames_left_alone(tmp_path: Path) -> None:
     ethernet = bytes.fromhex("024b504e0002024b504e000188b5")
     good = capture.frame(1, 2, 5, capture.TestFrame("S1", 7, EPOCH_NS, EPOCH_NS - 5), 64)
     frames = [
@@ -181,10 +181,10 @@ def test_damaged_headers_are_told_and_foreign_frames_left_alone(tmp_path: Path) 
     ]
     path = _written(tmp_path / "x.pcapng", frames)
     chosen = ("-e", "keepon.version.unknown", "-e", "keepon.short", "-e", "keepon.delay")
-    told = tshark(path, "-T", "fields", *chosen).split("\n")[:-1]
-    assert [bool(line.split("\t")[0]) for line in told] == [True, *[False] * 5]
-    assert [bool(line.split("\t")[1]) for line in told] == [False, True, *[False] * 4]
-    assert told[-1].split("\t")[2] == "105"
+    lines = tshark(path, "-T", "fields", *chosen).split("\n")[:-1]
+    assert [bool(line.split("\t")[0]) for line in lines] == [True, *[False] * 5]
+    assert [bool(line.split("\t")[1]) for line in lines] == [False, True, *[False] * 4]
+    assert lines[-1].split("\t")[2] == "105"
 
 
 @pytest.mark.slow
@@ -196,11 +196,11 @@ def test_stamps_in_utc_are_moved_by_the_preference_and_udp_is_known(tmp_path: Pa
     frame = bytes.fromhex("024b504e0002024b504e00010800") + head + address + udp + bytes(4)
     path = _written(tmp_path / "x.pcapng", [frame])
     for seconds, delay in ((0, 100), (37, 37_000_000_100)):
-        told = tshark(
+        printed = tshark(
             path, "-o", f"keepon.offset_s:{seconds}", "-T", "fields", "-e", "keepon.seq",
             "-e", "keepon.delay",
         )  # fmt: skip
-        assert told == f"5\t{delay}\n"
+        assert printed == f"5\t{delay}\n"
 
 
 def test_streams_alone_where_nothing_else_is_kept(tmp_path: Path) -> None:
@@ -210,7 +210,7 @@ def test_streams_alone_where_nothing_else_is_kept(tmp_path: Path) -> None:
     outcome = session.SIMULATOR.run_all(one, plan, 1, None)
     assert outcome.runs[0].seen is None
     session.write_folder(tmp_path / "r", one, plan, outcome, 50)
-    told = json.loads((tmp_path / "r" / "result.json").read_text())["capture"]
+    stated = json.loads((tmp_path / "r" / "result.json").read_text())["capture"]
     found = rows(tmp_path / "r" / "capture.pcapng")
-    assert told["frames"] == len(found) <= 50 and "best effort" not in told["note"]
+    assert stated["frames"] == len(found) <= 50 and "best effort" not in stated["note"]
     assert {row["frame.interface_name"] for row in found} == {"talker", "listener"}

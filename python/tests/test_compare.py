@@ -29,8 +29,8 @@ def keepon(
     def call(*words: object) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["keepon", *map(str, words)])
         code = cli.main()
-        told = capsys.readouterr()
-        return code, told.out, told.err
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
 
     return call
 
@@ -189,10 +189,10 @@ def test_whatever_delays_depend_on_is_said(keepon: Keepon) -> None:
     words = ("--duration", 0.2, "--capture-frames", 0, "--out", "b")
     assert keepon("run", "b.toml", *words)[0] in (EXIT_MET, EXIT_MISSED)
     out = " ".join(keepon("compare", "a", "b")[1].split())
-    for told in (
+    for sentence in (
         "not of one host_tail_scale: 1.0, 0.5",
         "not the same: defaults.propagation_ns (50, 3000)",
         "not the same: planner.routes (3, 4)",
         "differs in advance_ns: 200000, 300000",
     ):
-        assert told in out, out
+        assert sentence in out, out

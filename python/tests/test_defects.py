@@ -34,7 +34,7 @@ def _keepon(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
     return cli.main()
 
 
-def _told(captured: pytest.CaptureFixture[str]) -> list[str]:
+def _printed(captured: pytest.CaptureFixture[str]) -> list[str]:
     printed = captured.readouterr()
     assert printed.out == ""
     return printed.err.splitlines()
@@ -46,7 +46,7 @@ def test_a_plan_that_its_checker_rejects(
     out = tmp_path / "plan.json"
     monkeypatch.setattr(planning, "make_plan", _too_early)
     assert _keepon(monkeypatch, "plan", TWO_STATIONS, "--out", out) == 70
-    what, line = _told(capsys)
+    what, line = _printed(capsys)
     assert what.startswith("keepon: the plan failed its independent check: ")
     assert line.startswith(
         f"keepon: a defect of Keepon; please report it with: keepon {__version__}, Python 3."
@@ -62,7 +62,7 @@ def test_a_plan_that_fails_in_the_simulator(
     monkeypatch.setattr(planning, "make_plan", _too_early)
     monkeypatch.setattr(planning, "verify", lambda _scenario, plan, _look: plan)
     assert _keepon(monkeypatch, "plan", TWO_STATIONS) == 70
-    assert _told(capsys)[0].startswith("keepon: the plan failed in the simulator: ")
+    assert _printed(capsys)[0].startswith("keepon: the plan failed in the simulator: ")
 
 
 @pytest.mark.slow
@@ -76,7 +76,7 @@ def test_accounts_that_do_not_add_up(
 
     monkeypatch.setattr(results, "check_flow", one_too_many)
     assert _keepon(monkeypatch, "run", TWO_STATIONS, "--out", tmp_path / "x") == 70
-    assert "submitted is not verdicts + pending" in _told(capsys)[0]
+    assert "submitted is not verdicts + pending" in _printed(capsys)[0]
     assert not (tmp_path / "x").exists()
 
 
@@ -88,7 +88,7 @@ def test_what_nobody_expected(
 
     monkeypatch.setattr(planning, "make_plan", broken)
     assert _keepon(monkeypatch, "plan", TWO_STATIONS) == 70
-    what, line = _told(capsys)
+    what, line = _printed(capsys)
     assert (
         what == "keepon: internal error (IndexError: list index out of range); --debug shows where"
     )

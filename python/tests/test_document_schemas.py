@@ -32,8 +32,8 @@ NAMES = sorted(document_schemas.DOCUMENTS)
 @pytest.mark.parametrize("name", NAMES)
 def test_the_file_is_what_the_types_say(name: str) -> None:
     path = document_schemas.FOLDER / f"{name}.schema.json"
-    told = "run python -m keepon.model.document_schemas"
-    assert path.read_text(encoding="utf-8") == document_schemas.text(name), told
+    remedy = "run python -m keepon.model.document_schemas"
+    assert path.read_text(encoding="utf-8") == document_schemas.text(name), remedy
 
 
 @pytest.mark.slow
@@ -93,7 +93,7 @@ def test_types_take_what_their_json_schema_takes(
 
 
 @pytest.mark.slow
-def test_the_rule_of_a_value_is_told() -> None:
+def test_the_rule_of_a_value_is_named() -> None:
     changed = copy.deepcopy(_documents()["plan"])
     name = next(iter(changed["streams"]))
     changed["streams"][name]["bounds"]["jitter_ns"] = "none"
@@ -103,14 +103,14 @@ def test_the_rule_of_a_value_is_told() -> None:
     assert str(caught.value) == f"p: key `{key}` = none: must be a whole number; plan again"
 
 
-def test_all_that_a_value_may_be_is_told() -> None:
+def test_all_that_a_value_may_be_is_named() -> None:
     calibrated = {"parameter": "x", "value": None, "source_id": "y"}
     with pytest.raises(TraceError, match="`value` = None: must be a number or a string; "):
         documents.check("r", calibrated, Calibrated)
 
 
 @pytest.mark.slow
-def test_a_list_too_long_is_told() -> None:
+def test_a_list_too_long_is_refused() -> None:
     changed = copy.deepcopy(_documents()["result"])
     changed["runs"][0]["window_ns"].append(7)
     with pytest.raises(TraceError, match=r"runs\[0\].window_ns` = .* must have at most 2 entries"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Commands that somebody ends: by Ctrl-C while they load, by SIGTERM, SIGHUP or kill -9 at work."""
+"""Commands ended from outside: by Ctrl-C while they load, by SIGTERM, SIGHUP or kill -9 at work."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_a_run_that_is_ended_says_so_and_leaves_nothing(
 @pytest.mark.slow
 @pytest.mark.parametrize("pair", [*itertools.permutations(interrupts.ENDING, 2), (2, 2)])
 def test_two_at_once_end_a_run_as_one_does(tmp_path: Path, pair: tuple[int, int]) -> None:
-    """`timeout -s INT`: the second came while simulations were told, and then nobody told them."""
+    """`timeout -s INT`: the second came while simulations were stopped, and kept them."""
     words = (sys.executable, "-m", "keepon", "run", HABITAT, "--duration", "3000")
     with _started(*words, "--out", tmp_path / "x") as process:
         _wait_for(process, "_sim.")
@@ -92,7 +92,7 @@ def test_two_at_once_end_a_run_as_one_does(tmp_path: Path, pair: tuple[int, int]
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_runs_is_told_to_stop_whatever_comes_while_it_is_waited_for() -> None:
+def test_what_runs_is_stopped_whatever_comes_while_it_is_waited_for() -> None:
     begun, seen = threading.Event(), []
 
     def work(_item: int) -> None:
@@ -125,7 +125,7 @@ def test_what_runs_is_told_to_stop_whatever_comes_while_it_is_waited_for() -> No
 
 
 def test_an_interrupt_that_wakes_nobody_is_obeyed_all_the_same() -> None:
-    """One that another thread is told of does not, nor one just before the thread sleeps."""
+    """A signal that another thread gets wakes none, nor does one just before the thread sleeps."""
     threading.Timer(0.2, signal.raise_signal, [signal.SIGINT]).start()
     future: Future[None] = Future()
     end = threading.Timer(60, future.set_result, [None])
@@ -136,7 +136,7 @@ def test_an_interrupt_that_wakes_nobody_is_obeyed_all_the_same() -> None:
     assert not future.done()
 
 
-def test_what_was_written_before_is_told(
+def test_what_was_written_before_is_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def command() -> int:
@@ -147,8 +147,8 @@ def test_what_was_written_before_is_told(
     for _ in range(2):  # a file that is not there, and one that is
         with interrupts.ending_interrupts():
             assert edge.guard(command) == 130
-        told = f"keepon: interrupted; {tmp_path}/plan.json had been written\n"
-        assert capsys.readouterr().err == told
+        sentence = f"keepon: interrupted; {tmp_path}/plan.json had been written\n"
+        assert capsys.readouterr().err == sentence
 
     def other() -> int:
         signal.raise_signal(signal.SIGTERM)
@@ -188,16 +188,16 @@ def test_who_ends_it_while_it_loads_gets_one_sentence(number: signal.Signals) ->
 
 
 @pytest.mark.slow
-def test_no_thread_that_was_told_of_no_end_keeps_it() -> None:
+def test_no_thread_of_another_origin_keeps_it() -> None:
     script = (
         "import sys, threading, time\nfrom keepon.cli import app, start\n"
         "threading.Thread(target=time.sleep, args=(1200,)).start()\n"
-        "def main():\n print('told', end='')\n return 130\n"
+        "def main():\n print('said', end='')\n return 130\n"
         "app.main = main\nsys.exit(start.main())\n"
     )
     with _started(sys.executable, "-c", script) as process:
         out, errors = process.communicate(timeout=PATIENCE_S)
-    assert (process.returncode, out, errors) == (130, "told", "")
+    assert (process.returncode, out, errors) == (130, "said", "")
 
 
 @pytest.mark.slow

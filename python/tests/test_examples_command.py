@@ -25,7 +25,7 @@ def keepon(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
 @pytest.mark.slow
 def test_all_are_listed_with_what_they_are(tmp_path: Path) -> None:
     listed = keepon("examples", folder=tmp_path).stdout
-    there = sorted(path.stem for path in (checkout_root() / "examples").glob("*.toml"))
+    there = sorted(path.stem for path in (checkout_root() / "examples").rglob("*.toml"))
     assert len(there) > 3
     assert [line.split()[0] for line in listed.splitlines()[:-1] if line[0] != " "] == there
     assert "The habitat case study of the KeepON paper" in listed
@@ -53,11 +53,11 @@ def test_what_is_there_stays(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_name_that_is_none_is_told_the_names(tmp_path: Path) -> None:
+def test_a_wrong_name_is_answered_with_the_names(tmp_path: Path) -> None:
     done = keepon("examples", "gpt", folder=tmp_path)
     assert done.returncode == 2
     assert done.stderr == (
-        'keepon: argument NAME = "gpt": must be one of gateway, gptp, habitat, robot-cell,'
-        " three-classes, three-stations, two-stations; choose one\n"
+        'keepon: argument NAME = "gpt": must be one of gateway, gptp, habitat, plain-cell,'
+        " policing, robot-cell, three-classes, three-stations, two-stations; choose one\n"
     )
     assert list(tmp_path.iterdir()) == []

@@ -14,6 +14,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from helpers import HABITAT, ROBOT_CELL, ROOT, small, small_text
@@ -123,6 +124,43 @@ def test_the_command_of_a_remedy_can_be_pasted(
     assert keepon(monkeypatch, *words) == EXIT_INPUT
     said = capsys.readouterr().err.partition("plan again with ")[2]
     assert shlex.split(said) == ["keepon", "plan", str(source), "--out", str(plan)]
+
+
+@pytest.mark.parametrize(("name", "out"), [("dot", "it.dot"), ("commands", "scripts")])
+def test_names_of_files_printed_are_names_of_files_written(
+    name: str, out: str, plan_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    words = (HABITAT, "--plan", plan_file, "--format", name, "--out", out)
+    assert keepon(monkeypatch, *words) == EXIT_MET
+    first, *others = capsys.readouterr().out.splitlines()
+    assert first == f"habitat: {name} written to {out}"
+    written = {str(path) for path in Path(out).glob("*") if path.name != "export.json"}
+    assert {line.strip() for line in others} == written
+    assert keepon(monkeypatch, *words, "--force", "--json") == EXIT_MET
+    document = json.loads(capsys.readouterr().out)
+    folder = tmp_path / out if document["out"] == "scripts" else tmp_path
+    assert all((folder / file).is_file() for file in document["files"])
+
+
+def test_a_picture_of_the_network_needs_no_plan(
+    plan_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "it.svg"
+    words = (HABITAT, "--format", "svg", "--out", out)
+    assert keepon(monkeypatch, *words) == EXIT_MET
+    scenario = loading.load(HABITAT)
+    names = {node.name for node in (*scenario.station, *scenario.bridge)}
+    for more in ((), ("--plan", plan_file, "--force")):
+        assert keepon(monkeypatch, *words, *more) == (EXIT_MET if more else EXIT_INPUT)
+        text = out.read_text()
+        ElementTree.fromstring(text)
+        shown = re.findall(r">([^<>]+)</text>", text)
+        assert names | {"sends F2..4"} <= set(shown) and "var(" not in text
+        # Rates stand at every cable; routes and use are the plan's.
+        assert sum(word.startswith("1 Gb/s") for word in shown) == len(scenario.link)
+        assert ('id="route-F2"' in text) == ("1 Gb/s, 1.2%" in shown) == bool(more)
 
 
 def test_a_changed_gate_is_noticed(
@@ -265,10 +303,10 @@ def test_stations_get_the_link_they_were_planned(habitat: Planned) -> None:
                 ),
                 len(station["allowed"]),
             ]
-            told = slots_of_classes(read[options.ALLOWED], len(station["allowed"]))
+            classes = slots_of_classes(read[options.ALLOWED], len(station["allowed"]))
             for tc in map(int, station["classes"]):
                 slots = [slot for slot, mask in enumerate(station["allowed"]) if mask >> tc & 1]
-                assert told[tc] == list_text(slots, len(station["allowed"]))
+                assert classes[tc] == list_text(slots, len(station["allowed"]))
 
 
 def test_launch_time_stations_offload_etf_and_keepon_stations_do_not(habitat: Planned) -> None:
@@ -391,12 +429,12 @@ def test_a_cycle_too_long_for_taprio_is_named(tmp_path: Path, period_s: int) -> 
     path.write_text(f"{SLOW}period_ns = {period_s}_000_000_000\n")
     scenario = loading.load(path)
     made = commands.export(Planned(scenario, session.planned(scenario)))
-    told = (
+    sentence = (
         "bridge sw, port swp1 towards b: its cycle of 3000000000 ns is beyond the 2147483647 ns"
         " that Linux's taprio takes"
     )
-    assert any(note.startswith(told) for note in made.notes) == (period_s == 3)
-    assert (f'stop "{told}' in made.files["sw.sh"]) == (period_s == 3)
+    assert any(note.startswith(sentence) for note in made.notes) == (period_s == 3)
+    assert (f'stop "{sentence}' in made.files["sw.sh"]) == (period_s == 3)
 
 
 def test_a_message_of_tc_holds_so_many_entries_and_no_more() -> None:
@@ -412,8 +450,8 @@ def test_a_message_of_tc_holds_so_many_entries_and_no_more() -> None:
         done = subprocess.run([*apart, *line], capture_output=True, text=True, check=False)
         assert ("exceeded" in done.stderr) == (count > commands.TC_ENTRIES_MAX), done.stderr
     notes = commands.export(ROBOTS).notes
-    told = {note.split(",")[0] for note in notes if "a message of tc holds no more" in note}
-    assert told == {"bridge sw-cell", "bridge sw-drives", "bridge sw-robots"}
+    bridges = {note.split(",")[0] for note in notes if "a message of tc holds no more" in note}
+    assert bridges == {"bridge sw-cell", "bridge sw-drives", "bridge sw-robots"}
     assert 'stop "bridge sw-cell, port swp0' in commands.export(ROBOTS).files["sw-cell.sh"]
 
 
@@ -457,9 +495,9 @@ def test_mqprio_of_one_queue_needs_a_device_of_two(tmp_path: Path, driver: str) 
     assert " mqprio num_tc 1 map" in script
     needed = script.index("[ $# -ge 2 ] || stop")
     assert needed < script.index("\nswitch_off ")
-    told = script[needed:].partition("\n")[0]
-    assert "eth0 has $# transmit queues and the plan needs 2: " in told
-    assert "have more by ethtool -L eth0 combined 2 (or tx 2), or of a veth by numtxqueues" in told
+    line = script[needed:].partition("\n")[0]
+    assert "eth0 has $# transmit queues and the plan needs 2: " in line
+    assert "have more by ethtool -L eth0 combined 2 (or tx 2), or of a veth by numtxqueues" in line
 
 
 def test_launch_times_have_room_in_their_queue_behind_the_first_frame(habitat: Planned) -> None:
@@ -502,10 +540,10 @@ def test_best_effort_and_ptp_have_queues_apart_from_streams() -> None:
         chosen = list(map(int, line[line.index("map") + 1 : line.index("queues")]))
         # what a program gets that asks for nothing, or for a type of service
         assert [chosen[level] for level in (0, 1, 2, 4, 6)] == [7] * 5
-        told = re.findall(r"SO_PRIORITY (\d+), PCP (\d)", files[f"{name}.sh"])
+        priorities = re.findall(r"SO_PRIORITY (\d+), PCP (\d)", files[f"{name}.sh"])
         streams = [stream for stream in ROBOTS.scenario.stream if stream.talker == name]
-        assert len(told) == len(streams)
-        for stream, (level, pcp) in zip(streams, told, strict=True):
+        assert len(priorities) == len(streams)
+        for stream, (level, pcp) in zip(streams, priorities, strict=True):
             assert (chosen[int(level)], int(pcp)) == (stream.tc, stream.priority)
             assert int(level) > 6, "any program may have a priority of 6 or less"
 
@@ -525,7 +563,7 @@ def test_ptp_has_its_class_where_best_effort_has_another() -> None:
     assert f"socket_priority {queues.ptp_priority}\n" in config
 
 
-def test_small_slots_are_told_of() -> None:
+def test_small_slots_are_noted() -> None:
     """Where slots of the class of all else carry full frames there is nothing to tell."""
     for wide in (ROBOTS, parse_with_slots(230, room="")):
         assert not any("own frames" in note for note in commands.export(wide).notes)
@@ -616,7 +654,7 @@ def test_a_long_cable_does_not_make_its_neighbour_incapable_of_gptp(
         assert f"\nneighborPropDelayThresh {least_ns}\n" in config
 
 
-def test_padded_messages_are_told_of() -> None:
+def test_padded_messages_are_noted() -> None:
     planned = Planned(GPTP, session.planned(GPTP))
     assert any("linuxptp drops" in note for note in commands.export(planned).notes)
 

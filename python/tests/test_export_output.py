@@ -57,8 +57,8 @@ def test_a_folder_takes_the_place_of_an_earlier_export_whole(
 ) -> None:
     out = tmp_path / "out"
     command.run(HABITAT, plan_file, "tsntool", out)
-    told = command.run(HABITAT, plan_file, "yang", out, force=True)
-    assert {path.name for path in out.iterdir()} == {*told["files"], "export.json"}
+    exported = command.run(HABITAT, plan_file, "yang", out, force=True)
+    assert {path.name for path in out.iterdir()} == {*exported["files"], "export.json"}
     assert not list(out.glob("*.cfg"))
 
 

@@ -155,8 +155,10 @@ def test_what_the_format_carries_comes_back(
             assert bridge.gates == "none"
             continue
         assert isinstance(bridge.gates, dict) and set(bridge.gates) == set(ports)
-        for peer, told in bridge.gates.items():
-            assert told.model_dump() == {key: ports[peer][key] for key in ("base_ns", "entries")}
+        for peer, gate_list in bridge.gates.items():
+            assert gate_list.model_dump() == {
+                key: ports[peer][key] for key in ("base_ns", "entries")
+            }
 
 
 def test_a_schedule_that_came_back_is_planned_the_same(tmp_path: Path) -> None:

@@ -90,6 +90,32 @@ def test_the_screen_of_a_run(
     same_as_kept(f"run-{columns}", capsys.readouterr().out)
 
 
+def test_make_run_shows_what_it_is_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An ordinary driver misses a deadline and Keepon none, and README says by how much."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    example = ROOT / "examples" / "plain-cell.toml"
+    assert keepon(monkeypatch, "run", example) == EXIT_MET
+    same_as_kept("make-run-80", capsys.readouterr().out)
+    monkeypatch.setenv("COLUMNS", "120")
+    assert keepon(monkeypatch, "report", "out/plain-cell", "--picture", "it.svg") == EXIT_MET
+    same_as_kept("make-run-120", capsys.readouterr().out)
+    result = json.loads(Path("out/plain-cell/result.json").read_text())
+    assert all(stream["by_deadline"] == "met" for stream in result["runs"][0]["streams"].values())
+    late = result["runs"][1]["streams"]["act-drive2"]
+    check = late["bound_check"]["deadline_ns"]
+    assert late["by_deadline"] == "missed"
+    readme = (ROOT / "README.md").read_text()
+    assert f"up to {(check['worst_ns'] - check['bound_ns']) / 1000:.0f} µs past" in readme
+    drawn, kept = (
+        re.findall(r">([^<>]+)</text>", path.read_text())
+        for path in (Path("it.svg"), ROOT / "docs" / "plain-cell.svg")
+    )
+    assert drawn == kept
+
+
 def test_following_the_remedy_brings_every_frame(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

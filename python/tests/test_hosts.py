@@ -122,8 +122,8 @@ def test_a_result_lists_what_its_run_used_and_what_was_chosen() -> None:
         assert stated[f"nic: {name}"]["why"] == "no published value"
     assert stated["wakeup: tail_probability"]["why"].startswith("no published value")
     assert not set(taken) & set(stated)
-    # Nobody stamps a received frame, no ordinary driver is told that frames have left, no receive
-    # ring is a clock.
+    # No card stamps a received frame or reports sent ones to an ordinary driver, no receive ring
+    # is a clock.
     assert not [name for name in (*taken, *stated) if name.startswith("rx")]
     assert "nic: rx_lag_ns" not in stated
     # A listener sends nothing: its stages, but for the poll of its ring, are nobody's result.
@@ -138,9 +138,9 @@ def test_what_no_frame_met_is_not_listed() -> None:
     result = runner.run_all(calm, session.planned(calm), 1).result
     assert "wakeup: cap_ns" not in inputs(result, "calibrated")
     alone = small(**{'drivers = ["keepon", "standard"]': 'drivers = ["keepon"]'})
-    told = " ".join(construction.by_construction(alone))
-    assert "conventional driver" not in told
-    assert "comparator" not in told  # the listener's NIC has one, and sends nothing
+    sentences = " ".join(construction.by_construction(alone))
+    assert "conventional driver" not in sentences
+    assert "comparator" not in sentences  # the listener's NIC has one, and sends nothing
     assert "conventional driver" in " ".join(construction.by_construction(small()))
 
 

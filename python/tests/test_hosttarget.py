@@ -356,7 +356,7 @@ def test_the_table_has_a_line_for_each_frame_and_listener() -> None:
 
 
 def test_a_frame_in_doubt_was_sent_in_its_slot_if_it_arrived() -> None:
-    """It keeps the verdict it was told, and is counted as sent where somebody saw it."""
+    """It keeps its verdict, and counts as sent where a capture or a listener has it."""
     stream = loading.load(TWO).stream[0]
     start_ps = (10**9 + 7) * 1000
     ended = {

@@ -98,6 +98,11 @@ def test_rows_of_one_stream_are_its_listeners(keepon: Any) -> None:
     assert (stream.listeners, stream.period_ns) == (["b", "c", "d"], 250_000)
 
 
+def test_a_rate_without_a_whole_period_stays_one(keepon: Any) -> None:
+    (stream,) = imported(keepon, "id,src,dst,rate,size\nf,a,b,4.8 kHz,64\n").stream
+    assert (stream.rate_hz, stream.period_ns) == (4800, 208_333)
+
+
 HEAD = "Name,Source,Destination,Period [us],Payload [B],Max latency [ms],PCP\n"
 WRONG = (
     "a,plc,d1,250,100,1,5\n"
@@ -140,9 +145,9 @@ def test_all_that_is_wrong_is_said_with_row_and_column(keepon: Any) -> None:
         ("talker,listener,period [us],size\n", "has no row below its header; add a stream"),
         ("talker,listener,period,size\na,b,250,64\na,c,500,64\n",
          'column "period" has no unit; write it into the header, "period [us]", or each cell'),
-        ("talker,listener,rate,size\na,b,4800,64\n",
-         'row 2, column "rate" = "4800": has a period of 208333.333333333 ns, which must be a whole'
-         " number; for 4800 a second without drift 3 streams of period_ns = 625000"),
+        ("talker,listener,rate,size\na,b,59.94,64\n",
+         'row 2, column "rate" = "59.94": repeats in whole ns after 2997 frames: must do so after'
+         ' at most 128; write "60000/1001" if that is meant'),
         ("talker,listener,rate,size\na,b,0,64\n", '"0": must be above 0 Hz or kHz; write it so'),
     ],
 )  # fmt: skip

@@ -136,7 +136,7 @@ def test_a_pipe_is_not_read_again(tmp_path: Path) -> None:
     assert line_of(tmp_path / "a.toml", "a") is None
 
 
-def told(*arguments: Any) -> str:
+def stderr_of(*arguments: Any) -> str:
     done = subprocess.run(
         [sys.executable, "-m", "keepon", *map(str, arguments)],
         capture_output=True, text=True, check=False,
@@ -159,4 +159,4 @@ def test_the_command_says_file_and_line(tmp_path: Path) -> None:
         text = example.replace(old, new, 1)
         line = text[: text.index(new)].count("\n") + 1
         wrong.write_text(text)
-        assert told("plan", wrong).startswith(f"keepon: {wrong}:{line}: key `{key}` ")
+        assert stderr_of("plan", wrong).startswith(f"keepon: {wrong}:{line}: key `{key}` ")

@@ -49,8 +49,8 @@ def keeps(scenario: Scenario) -> Plan:
     assert plan["verified"]
     _, result = ran(scenario, plan)
     for name, flow in result["streams"].items():
-        told = {verdict for verdict, count in flow["verdicts"].items() if count}
-        assert told == {"on_time"} and flow["missing"] == 0, (name, flow["verdicts"])
+        found = {verdict for verdict, count in flow["verdicts"].items() if count}
+        assert found == {"on_time"} and flow["missing"] == 0, (name, flow["verdicts"])
         bounds = plan["streams"][name]["bounds"]
         if bounds["delay_ns"] is not None:
             assert flow["delay_ns"]["max"] <= bounds["delay_ns"]
@@ -399,7 +399,7 @@ def test_a_station_whose_slots_are_counted_has_one_a_frame() -> None:
     )
 
 
-def test_loads_longer_than_any_row_of_their_class_are_told() -> None:
+def test_loads_longer_than_any_row_of_their_class_are_named() -> None:
     """A frame of two slots every five: rows of three, and full frames of nine."""
     every = {"period_ns": 10_000, "frame_bytes": 300, "advance_ns": 100_000}
     scenario = network([every], {"slot_bytes": 230}, load=[LOAD])

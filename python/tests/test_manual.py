@@ -75,9 +75,9 @@ def test_every_command_and_option_is_in_the_page(folder: Path) -> None:
     assert {"keepon run", "keepon link add", "keepon doctor"} <= {path for path, _ in every}
     for path, command in every:
         assert path in text
-        for term, told in commands.parameters(path, command):
+        for term, meaning in commands.parameters(path, command):
             assert term in text, (path, term)
-            assert " ".join(told.split()) in text, (path, term)
+            assert " ".join(meaning.split()) in text, (path, term)
 
 
 def test_a_synopsis_says_once_what_may_be_left_out(folder: Path) -> None:
@@ -171,12 +171,15 @@ def test_bash_completes(tmp_path: Path, words: list[str], answer: str) -> None:
         (["run", "--kernel", ""], ["6.1", "6.12", "newest"]),
         (["new", ""], ["line", "ring", "star", "tree"]),
         (["examples", "three"], ["three-classes", "three-stations"]),
-        (["export", "--format", ""], [*export_command.FORMATS]),
+        (["export", "--format", ""], [*export_command.FORMATS, export_command.PICTURE]),
         (["hwcheck", "eth0", "--backend", ""], ["native", "generic"]),
         (["reproduce", "schedul"], ["schedulability"]),
+        (["docs", "planner"], ["planner", "planner-measured"]),
+        (["completion", ""], ["bash", "zsh", "fish"]),
         *(([*words, "l"], ["lo"]) for words in (
             ["doctor"], ["bind"], ["unbind"], ["hwcheck"], ["start"], ["stop"], ["status"],
             ["link", "add"], ["link", "set"], ["link", "show"], ["link", "watch"],
+            ["measure", "host"],
         )),
         (["link", "add", "lo", "rt0", "slot"], ["slot_bytes"]),
         (["link", "add", "lo", "rt0", "slot_bytes", "1230", "clock", ""],

@@ -585,7 +585,7 @@ advance_ns = 1_000_000
 """
     scenario = loading.parse(text, "overtaken.toml")
     tried = trial(scenario, verify(scenario, make_plan(scenario)))
-    assert {verdict for told in tried["unsent"].values() for verdict in told} == verdicts
+    assert {verdict for counts in tried["unsent"].values() for verdict in counts} == verdicts
 
 
 @pytest.mark.parametrize(

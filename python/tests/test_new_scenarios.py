@@ -70,8 +70,8 @@ def test_what_its_comments_name_is_taken(tmp_path: Path) -> None:
     text = text.replace('mode = "ideal"\n', "").replace("warmup_s = 0.2", "warmup_s = 10.0")
     file.write_text(text)
     assert loading.load(file).sync.grandmaster == "br1"
-    told = keepon("plan", str(file), code=2).stderr
-    assert "clocks do not keep what is stated of them: " in told and "warmup_s" not in told
+    sentence = keepon("plan", str(file), code=2).stderr
+    assert "clocks do not keep what is stated of them: " in sentence and "warmup_s" not in sentence
 
 
 @pytest.mark.slow
@@ -93,7 +93,7 @@ def test_an_editor_finds_the_schema(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "sentence"),
     [
         (("bus", "{}/a.toml"), 'argument SHAPE = "bus": must be one of line, ring, star, tree;'),
         (("ring", "{}/a.toml", "--bridges", "2"), "option --bridges = 2: must be between 3 and 16"),
@@ -108,11 +108,11 @@ def test_an_editor_finds_the_schema(tmp_path: Path) -> None:
         (("star", "{}/there.toml"), "is there already and stays as it is; choose another name"),
     ],
 )
-def test_wrong_arguments(arguments: tuple[str, ...], told: str, tmp_path: Path) -> None:
+def test_wrong_arguments(arguments: tuple[str, ...], sentence: str, tmp_path: Path) -> None:
     (tmp_path / "there.toml").write_text("mine")
     given = [argument.format(tmp_path) for argument in arguments]
     error = keepon("new", *given, code=2).stderr
-    assert told in error and error.count("\n") == 1
+    assert sentence in error and error.count("\n") == 1
     assert [path.name for path in tmp_path.iterdir()] == ["there.toml"]
     assert (tmp_path / "there.toml").read_text() == "mine"
 

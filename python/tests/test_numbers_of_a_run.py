@@ -67,7 +67,7 @@ def test_every_frame_is_accounted_for() -> None:
     assert (counts["lost"], counts["in_flight"]) == ({"bridge": 1}, 0)
 
 
-def test_a_frame_on_the_wire_of_which_nobody_has_told_is_sent_and_pending() -> None:
+def test_a_frame_on_the_wire_without_a_verdict_is_sent_and_pending() -> None:
     counts = results.accounting(frames([1000, None], verdict=-1), NAMES, {}, "F1")
     assert (counts["submitted"], counts["pending"], sum(counts["verdicts"].values())) == (2, 2, 0)
     assert (counts["sent"], counts["delivered"], counts["in_flight"]) == (2, 1, 1)
@@ -177,6 +177,12 @@ def test_a_lost_frame_does_not_look_like_jitter() -> None:
     assert got == {
         "jitter_ns": {"bound_ns": 5, "worst_ns": None, "met": False, "outcome": "nothing checked"}
     }
+
+
+def test_jitter_of_a_rate_is_counted_from_its_exact_period() -> None:
+    made = frames([1000, 1000 + 208_334_000 - 1_000_000_000])
+    got = results.bound_check(made, bounds(jitter_ns=0), Fraction(625_000, 3))
+    assert got["jitter_ns"]["worst_ns"] == 0.667
 
 
 def test_free_running_slots_are_counted_by_the_slot_a_frame_left_in() -> None:

@@ -56,20 +56,22 @@ def one_run(scenario: Scenario) -> dict[str, Any]:
 
 @given(
     st.integers(1, 50), st.lists(st.integers(0, 99), min_size=1, max_size=4), st.integers(0, 300),
-    st.integers(0, 300), st.integers(0, 300),
+    st.integers(0, 300), st.integers(0, 300), st.integers(0, 3),
 )  # fmt: skip
 def test_frames_due_are_those_one_would_count(
-    period: int, releases: list[int], begins: int, start: int, length: int
+    period: int, releases: list[int], begins: int, start: int, length: int, more: int
 ) -> None:
-    """Every period from the first on, one by one."""
+    """Every period from the first on, one by one; of a rate a period has a fraction of a ns."""
     releases = [release % (2 * period) for release in releases]
     releases[0] %= period
-    schedule = Schedule(period, tuple(releases), begins)
-    first = next(number for number in range(400) if number * period + releases[0] >= begins)
+    cycle = period * len(releases) + more % len(releases)
+    schedule = Schedule(cycle, tuple(releases), begins)
+    starts = [number * cycle // len(releases) for number in range(1000)]
+    first = next(number for number in range(400) if starts[number] + releases[0] >= begins)
     due = [
         number - first
         for number in range(first, 1000)
-        if start <= number * period + releases[number % len(releases)] < start + length
+        if start <= starts[number] + releases[number % len(releases)] < start + length
     ]
     assert schedule.due(start, start + length).tolist() == due
 
@@ -281,7 +283,7 @@ def test_a_deadline_closer_than_the_clocks_of_the_gates_is_not_planned() -> None
 @pytest.mark.parametrize(
     ("name", "code"), [("met", 0), ("missed", 1), ("nothing checked", 4), ("no frames", 5)]
 )  # fmt: skip
-def test_every_outcome_has_its_exit_code_and_is_told_everywhere(
+def test_every_outcome_has_its_exit_code_and_stands_everywhere(
     name: str,
     code: int,
     tmp_path: Path,
@@ -322,7 +324,7 @@ def test_the_report_marks_every_bound_that_was_missed() -> None:
     )
     plan = session.planned(scenario)
     result = run_all(scenario, plan, 1).result
-    assert "; deadline missed by S1" in verdict.told(result["runs"][0])
+    assert "; deadline missed by S1" in verdict.summary(result["runs"][0])
     (row,) = report.bound_rows(result, plan)
     keys = ["deadline_ns"]
     cells = dict(zip([*keys, "due", "missing"], row["runs"][0], strict=True))
@@ -331,13 +333,46 @@ def test_the_report_marks_every_bound_that_was_missed() -> None:
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("missing", "found", "by_deadline", "by_bounds", "of_peer", "words"),
+    [
+        (0, {"delay_ns": "missed", "deadline_ns": "met"}, "met", "missed", "met",
+         "2 frames due; its own bounds missed by S1"),
+        (0, {"delay_ns": "met", "jitter_ns": "missed", "delay_min_ns": "missed"},
+         "nothing checked", "missed", "missed", "2 frames due; its own bounds missed by S1"),
+        (0, {"delay_ns": "met", "deadline_ns": "missed"}, "missed", "met", "missed",
+         "2 frames due; deadline missed by S1, by up to 2.500 us"),
+        (1, {"delay_ns": "met", "deadline_ns": "met"}, "missed", "missed", "missed",
+         "2 frames due; 1 of them missing"),
+    ],
+)  # fmt: skip
+def test_a_peer_is_judged_by_the_deadline(
+    missing: int, found: dict[str, str], by_deadline: str, by_bounds: str, of_peer: str, words: str
+) -> None:
+    """Bounds are those of a plan for another driver: how it did against them stands beside."""
+    worst: dict[str, Any] = {"bound_ns": 1000, "worst_ns": 3500}
+    checks: Any = {key: {"outcome": outcome, **worst} for key, outcome in found.items()}
+    entry: Any = {"due": 2, "missing": missing, "bound_check": checks}
+    entry["outcome"] = outcomes.of_stream(2, missing, checks)
+    run: Any = {"driver": "standard", "streams": {"S1": entry}, "loads": {}, "onset": None}
+    outcomes.add_sides(run)
+    assert (entry["by_deadline"], entry["by_bounds"]) == (by_deadline, by_bounds)
+    run |= {"outcome": entry["outcome"], "causes": []}
+    result: Any = {"judged": "keepon", "runs": [run], "effective": {}}
+    (shown,) = verdict.verdicts(result)
+    assert (shown.outcome, shown.summary) == (of_peer, words)
+    assert verdict.verdicts({**result, "judged": "standard"})[0].outcome == entry["outcome"]
+
+
 def test_every_bound_that_is_checked_has_a_name_in_words() -> None:
     assert set(verdict.NAMES) == set(report.RUN_TITLES)
     for key, words in verdict.NAMES.items():
-        missed: Any = {"due": 2, "missing": 0, "bound_check": {key: {"outcome": "missed"}}}
+        check = {"outcome": "missed", "bound_ns": 1000, "worst_ns": 3500}
+        missed: Any = {"due": 2, "missing": 0, "bound_check": {key: check}}
         run: Any = {"streams": {"S1": missed}, "loads": {}, "onset": None}
-        told = verdict.told(run)
-        assert f"; {words} missed by S1" in told and "_" not in told
+        summary = verdict.summary(run)
+        assert f"; {words} missed by S1" in summary and "_" not in summary
+        assert (", by up to 2.500 us" in summary) == (key == "deadline_ns")
 
 
 def test_frames_that_come_early_are_in_the_figures() -> None:
@@ -384,7 +419,7 @@ def test_the_case_study_counts_frames_that_were_never_handed_over_as_missing() -
     )
 
 
-def test_a_cascade_after_which_f2_never_came_is_told() -> None:
+def test_a_cascade_after_which_f2_never_came_is_named() -> None:
     summary = {
         "seeds": 1, "with_cascade": 1, "onset_frame_median": 9, "onset_frame_min": 9,
         "onset_frame_max": 9, "f2_shift_ns_median": None,
@@ -423,6 +458,6 @@ def test_a_result_of_an_earlier_version_is_read_and_not_believed() -> None:
 
 
 def test_numbers_of_frames_stay_exact_far_from_the_origin() -> None:
-    schedule = Schedule(1_000_000, (64, 1_000_064), EPOCH_NS)
+    schedule = Schedule(2_000_000, (64, 1_000_064), EPOCH_NS)
     got = schedule.txtimes_ns(np.array([0, 1, 10**9], dtype=np.int64))
     assert (got - EPOCH_NS).tolist() == [64, 2_000_064, 64 + 10**15]

@@ -138,12 +138,12 @@ def test_all_of_it_is_full_and_the_exit_code_says_so(command: list[str], out: st
 
 @pytest.mark.slow
 @pytest.mark.parametrize("module", ["keepon plan", "keepon_host link fit"])
-def test_an_error_that_nobody_can_be_told_keeps_its_exit_code(module: str) -> None:
+def test_an_error_that_cannot_be_printed_keeps_its_exit_code(module: str) -> None:
     command = [sys.executable, "-m", *module.split(), "/no-such-file"]
     assert run(command, "").returncode == run(command, "2>/dev/full").returncode == 2
 
 
-def test_an_end_while_an_error_is_told_leaves_no_traceback(
+def test_an_end_while_an_error_is_printed_leaves_no_traceback(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def refused() -> None:

@@ -17,7 +17,7 @@ from keepon.targets.sim import runner
 HABITAT = Path(__file__).parents[2] / "examples" / "habitat.toml"
 
 
-def test_results_come_in_the_order_of_items_whoever_is_first() -> None:
+def test_results_come_in_the_order_of_items_whichever_is_first() -> None:
     def work(number: int) -> int:
         time.sleep((4 - number) * 0.01)
         return number * number
@@ -26,7 +26,7 @@ def test_results_come_in_the_order_of_items_whoever_is_first() -> None:
     assert list(in_order(work, [], workers=1)) == []
 
 
-def test_the_first_that_fails_in_order_is_told_and_the_others_are_stopped() -> None:
+def test_the_first_that_fails_in_order_is_raised_and_the_others_are_stopped() -> None:
     stopped: list[int] = []
     beside = threading.Event()
 

@@ -81,8 +81,8 @@ def verdicts(
     flow = simulation.add_stream(stream)
     simulation.run(START_NS + advance_ns + FRAMES * period_ns)
     assert simulation.station(talker)["nic"]["underruns"] == 0
-    told = simulation.stream(flow)["verdicts"]
-    return {name: count for name, count in told.items() if count}
+    counts = simulation.stream(flow)["verdicts"]
+    return {name: count for name, count in counts.items() if count}
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -119,8 +119,8 @@ def test_the_slot_is_chosen_before_the_batch() -> None:
     assert longer.slot_bytes > 230
     assert longer.batch_slots < by_advance[2].batch_slots
     document = session.planned(network([{"advance_ns": 400_000}]))["stations"]["a"]
-    told = [line["quantity"].split()[0] for line in document["rationale"]]
-    assert told.index("slot") < told.index("batch")
+    quantities = [line["quantity"].split()[0] for line in document["rationale"]]
+    assert quantities.index("slot") < quantities.index("batch")
 
 
 def test_the_habitat_gateways_keep_their_slots() -> None:
@@ -169,8 +169,8 @@ def test_where_all_periods_together_are_too_many_slots_the_partition_wastes_leas
 
     assert owned(plan.partition_slots) == min(owned(count) for count in range(1, 65_537))
     document = verify(scenario, make_plan(scenario))
-    told = document["stations"]["a"]["rationale"]
-    assert any("owned and not used" in row["quantity"] for row in told)
+    rationale = document["stations"]["a"]["rationale"]
+    assert any("owned and not used" in row["quantity"] for row in rationale)
 
 
 def test_best_effort_keeps_what_its_loads_ask_for_if_that_can_be() -> None:
@@ -368,8 +368,8 @@ def test_every_planned_advance_holds_in_the_simulator() -> None:
         exact = least_ns if "batch_slots" in keepon else least_ns + 1_000
         scenario = network([{"advance_ns": exact}], keepon, rate_bps, host_tail_scale=0.0)
         _, run = runner.simulate_build(scenario, make_plan(scenario), "keepon", 1)
-        told = run.document["streams"]["S0"]
-        assert told["verdicts"]["on_time"] == told["submitted"] > 5
+        stream = run.document["streams"]["S0"]
+        assert stream["verdicts"]["on_time"] == stream["submitted"] > 5
 
 
 @pytest.mark.parametrize("trim", ["any", "reserved"])

@@ -130,10 +130,10 @@ WRONG: list[tuple[Table, str]] = [
 def test_what_cannot_work_is_refused_in_one_sentence(values: Table, sentence: str) -> None:
     with pytest.raises(ConfigError) as refused:
         make_plan(network(**values))
-    told = str(refused.value)
-    assert told.startswith(sentence)
-    assert "\n" not in told and ". " not in told.replace("Eq. 4", "")
-    assert "; " in told
+    message = str(refused.value)
+    assert message.startswith(sentence)
+    assert "\n" not in message and ". " not in message.replace("Eq. 4", "")
+    assert "; " in message
 
 
 def test_the_longest_advance_without_holding_frames_back_is_exact() -> None:
@@ -166,9 +166,9 @@ def test_a_class_holds_back_all_that_is_handed_over_before_the_ring_reaches_it(
     more = {"host_tail_scale": 0.0, "duration_s": 0.1, "warmup_s": 0.1}
     with pytest.raises(
         ConfigError, match=r'keepon.prebuffer_frames` .* = 64: must .* "S0"; raise'
-    ) as told:
+    ) as refused:
         make_plan(network(streams, slots, **more))
-    least = int(str(told.value).split("between ")[1].split(" ")[0])
+    least = int(str(refused.value).split("between ")[1].split(" ")[0])
     scenario = network(streams, {**slots, "prebuffer_frames": least}, **more)
     _, run = runner.simulate_build(scenario, make_plan(scenario), "keepon", 1)
     assert set(verdicts_of(run)) == {"on_time"}
@@ -186,15 +186,15 @@ def test_the_range_of_a_refusal_is_exact(number: int) -> None:
     values, _ = WRONG[number]
     with pytest.raises(ConfigError) as refused:
         chosen(network(**values))
-    told = str(refused.value)
-    key = told.split("`")[1].rsplit(".", 1)[1]
-    words = told.split("must be ", 1)[1].replace(",", " ").split()
+    sentence = str(refused.value)
+    key = sentence.split("`")[1].rsplit(".", 1)[1]
+    words = sentence.split("must be ", 1)[1].replace(",", " ").split()
     least = int(words[words.index("least" if words[1] == "least" else "between") + 1])
 
     def with_value(value: int) -> Scenario:
         if key == "advance_ns":
             rows = [
-                row if f'"S{index}"' not in told else {**row, key: value}
+                row if f'"S{index}"' not in sentence else {**row, key: value}
                 for index, row in enumerate(values["streams"])
             ]
             return network(**{**values, "streams": rows})
@@ -319,7 +319,7 @@ def test_the_limit_named_is_that_of_the_nearest_slot_length(values: Table, words
     keepon = {**values.get("keepon", {}), **({"ring_slots": 64} if "ring" in values else {})}
     rate_bps = values.get("rate_bps", GIGABIT)
 
-    def told(key: str = "", value: int = 0) -> str:
+    def refusal(key: str = "", value: int = 0) -> str:
         stated = key in ("prebuffer_frames", "frame_bytes_max", "poll_overhead_ns")
         options = {**keepon, key: value} if stated else keepon
         rows = [row if stated or not key else {**row, key: value} for row in values["streams"]]
@@ -329,12 +329,12 @@ def test_the_limit_named_is_that_of_the_nearest_slot_length(values: Table, words
             return str(refused)
         return ""
 
-    first = told()
+    first = refusal()
     found = re.match(rf"(.*\.(\w+)` .*) = \d+: must be {words} (\d+)", first)
     assert found, first
     subject, key, limit = found[1], found[2], int(found[3])
-    assert not told(key, limit).startswith(subject)
-    assert told(key, limit + (-1 if words in ("at least", "between") else 1)).startswith(subject)
+    assert not refusal(key, limit).startswith(subject)
+    assert refusal(key, limit + (-1 if words in ("at least", "between") else 1)).startswith(subject)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Commands that are told where to write: somebody else's file stays, and a name that leads nowhere
-is one sentence.
+"""Options that say where to write: files of other programs stay, and a name that leads nowhere is
+an error of one sentence.
 """
 
 from __future__ import annotations
@@ -81,8 +81,8 @@ def test_a_file_of_another_kind_stays_as_it_is(words: tuple[str, ...], called: C
         for name, text in texts.items():
             Path(name).write_text(text)
         before = Path(kept).read_bytes()
-        code, told = called(*filled(words, kept))
-        assert code == 2 and told.count("\n") == 1 and kept in told, told
+        code, printed = called(*filled(words, kept))
+        assert code == 2 and printed.count("\n") == 1 and kept in printed, printed
         assert Path(kept).read_bytes() == before
 
 
@@ -91,8 +91,8 @@ def test_a_name_that_no_file_can_have_is_one_sentence(
     words: tuple[str, ...], called: Called
 ) -> None:
     before = sorted(Path().rglob("*"))
-    code, told = called(*filled(words, LONG))
-    assert code in (2, 3) and told.count("\n") == 1 and "File name too long" in told, told
+    code, printed = called(*filled(words, LONG))
+    assert code in (2, 3) and printed.count("\n") == 1 and "File name too long" in printed, printed
     assert sorted(Path().rglob("*")) == before
 
 
@@ -102,8 +102,8 @@ def test_a_file_of_gigabytes_is_none_of_ours(called: Called) -> None:
         if words[0] in ("plan", "partition", "report"):
             with Path("big").open("wb") as handle:
                 handle.truncate(1 << 40)
-            code, told = called(*filled(words, "big"))
-            assert code == 2 and "would be lost" in told
+            code, printed = called(*filled(words, "big"))
+            assert code == 2 and "would be lost" in printed
 
 
 @pytest.mark.slow
@@ -117,12 +117,12 @@ def test_what_a_command_wrote_it_writes_again(called: Called) -> None:
 
 
 def test_a_scenario_in_the_folder_of_its_result_is_not_lost(called: Called) -> None:
-    """It is the effective one there, until somebody changes it to run it again."""
+    """It is the effective one there, until the user changes it to run it again."""
     mine = Path("res/scenario.toml")
     mine.write_text(f"# mine\n{mine.read_text()}")
     for words in (("run",), ("reproduce",)):
-        code, told = called(*words, str(mine), "--out", "res")
-        assert code == 2 and "holds scenario.toml, which the command reads" in told, told
+        code, printed = called(*words, str(mine), "--out", "res")
+        assert code == 2 and "holds scenario.toml, which the command reads" in printed, printed
     Path("link.toml").symlink_to(mine)
     assert called("run", "link.toml", "--out", "res")[0] == 2
     assert called("run", str(mine), "--duration", "0.01", "--out", "res2")[0] == 0
@@ -131,8 +131,8 @@ def test_a_scenario_in_the_folder_of_its_result_is_not_lost(called: Called) -> N
 
 @pytest.mark.slow
 def test_the_page_of_a_result_is_not_its_picture(called: Called) -> None:
-    code, told = called("report", "res", "--picture", "res/report.html")
-    assert code == 2 and "would be lost" in told
+    code, printed = called("report", "res", "--picture", "res/report.html")
+    assert code == 2 and "would be lost" in printed
     assert called("report", "res", "--picture", "p.svg") == (0, "")
     assert called("report", "res", "--picture", "p.svg") == (0, "")
 
@@ -144,8 +144,8 @@ def test_notes_beside_a_result_are_not_lost_with_it(called: Called) -> None:
     Path("res/sub").mkdir()
     Path("res/sub/notes.txt").write_text("mine")
     for words in (again, ("reproduce", "eq4", "--out", "res")):
-        code, told = called(*words)
-        assert code == 2 and 'other files than results, as "sub"; move them away' in told
+        code, printed = called(*words)
+        assert code == 2 and 'other files than results, as "sub"; move them away' in printed
     assert Path("res/sub/notes.txt").read_text() == "mine"
     shutil.rmtree("res/sub")
     assert called("reproduce", "eq4", "--out", "res") == (0, "")
@@ -162,13 +162,13 @@ def test_notes_beside_a_result_are_not_lost_with_it(called: Called) -> None:
         (("reproduce", "eq4", "--out", "new"), "keepon_papers.report.study_page.show"),
     ],
 )
-def test_ctrl_c_while_a_result_is_told_says_that_it_is_there(
+def test_ctrl_c_while_a_result_is_printed_says_that_it_is_there(
     words: tuple[str, ...], telling: str, called: Called, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupted(_: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(telling, interrupted)
-    code, told = called(*words)
-    assert (code, told.strip()) == (130, "keepon: interrupted; new had been written")
+    code, printed = called(*words)
+    assert (code, printed.strip()) == (130, "keepon: interrupted; new had been written")
     assert Path("new/result.json").is_file()

@@ -101,14 +101,16 @@ def test_slots_that_trims_make_no_frame_are_named_and_the_next_ones_run(
     load = '[[load]]\nid = "l"\ntalker = "a"\nlistener = "b"\nrate_bps = 1_000_000\n'
     load += "frame_bytes = 64\n"
     text = network(1000, False, f"slot_bytes = SLOT{trims}", "", load, 1_000_000, 100)
-    told = f'keepon.slot_bytes` (station "a") = {slot_bytes}: must be between {low} and {high}, as'
-    assert told in outcome(text.replace("SLOT", str(slot_bytes)))
+    sentence = (
+        f'keepon.slot_bytes` (station "a") = {slot_bytes}: must be between {low} and {high}, as'
+    )
+    assert sentence in outcome(text.replace("SLOT", str(slot_bytes)))
     nearest = low if slot_bytes < low else high
     scenario = loading.parse(text.replace("SLOT", str(nearest)), "slots.toml")
     run, _ = simulate(scenario, make_plan(scenario), "keepon", 1)
     assert run.document["loads"]["l"]["goodput_bps"] > 0
     paper = text.replace("SLOT", f'{slot_bytes}, mode = "paper"')
-    assert told not in outcome(paper)
+    assert sentence not in outcome(paper)
 
 
 def test_slots_that_the_plan_chooses_can_be_made_longer() -> None:

@@ -187,9 +187,9 @@ def test_what_is_said_of_periods_that_no_slot_time_divides_helps(helps: str) -> 
     }
     with pytest.raises(
         ConfigError, match=r"of those from 10624 to 12272 ns, in steps of a"
-    ) as told:
+    ) as refused:
         make_plan(small(**long))
-    value = re.findall(helps, str(told.value))[0]
+    value = re.findall(helps, str(refused.value))[0]
     changed = {**long, "frame_bytes = 200": f"frame_bytes = {value}"}
     if "period" in helps:
         changed = {**long, "1_000_000": value}
@@ -518,16 +518,16 @@ def test_a_plan_that_promises_nothing_where_it_has_to_is_rejected() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "told"), [("delay_min_ns", "4013, must be none"), ("delay_ns", "promised")]
+    ("key", "sentence"), [("delay_min_ns", "4013, must be none"), ("delay_ns", "promised")]
 )
 def test_a_plan_that_promises_a_bound_of_a_clock_that_runs_free_is_rejected(
-    key: str, told: str
+    key: str, sentence: str
 ) -> None:
     bounds: dict[str, Any] = dict(make_plan(small())["streams"]["F1"]["bounds"])
     free = small(**{"warmup_s = 0.0": 'warmup_s = 0.0\nsync = { mode = "none" }'})
     plan: dict[str, Any] = make_plan(free)
     plan["streams"]["F1"]["bounds"][key] = bounds[key]
-    with pytest.raises(PlanRejectedError, match=f"bound {key} of F1 is {told}"):
+    with pytest.raises(PlanRejectedError, match=f"bound {key} of F1 is {sentence}"):
         verify(free, plan)
 
 

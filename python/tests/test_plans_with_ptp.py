@@ -55,8 +55,10 @@ def test_a_grandmaster_without_streams_gets_a_batch_by_eq_4_too() -> None:
     assert batches["a"] <= 16, batches
     room_ns = 60_000 - 2564
     assert (batches["a"] + batches["b"]) * 2000 / 2 <= room_ns
-    told = [row["quantity"] for row in plan["stations"]["b"]["rationale"] if row["rule"] == "G3"]
-    eq_4_us = float(re.search(r"at most ([\d.]+) us", told[0])[1])  # type: ignore[index]
+    quantities = [
+        row["quantity"] for row in plan["stations"]["b"]["rationale"] if row["rule"] == "G3"
+    ]
+    eq_4_us = float(re.search(r"at most ([\d.]+) us", quantities[0])[1])  # type: ignore[index]
     assert eq_4_us * 1000 >= (batches["a"] + batches["b"]) * 2000 / 2, (
         "the grandmaster's share is missing"
     )
@@ -94,7 +96,7 @@ def test_a_clock_that_is_off_is_named_with_its_error_and_what_it_needs() -> None
 
 
 @pytest.mark.slow
-def test_a_statement_that_is_true_later_only_is_told_with_the_time() -> None:
+def test_a_statement_that_is_true_later_only_is_refused_with_the_time() -> None:
     """Either alone was refused again."""
     scenario = case("statement-and-time")
     with pytest.raises(
@@ -109,12 +111,12 @@ def test_a_statement_that_is_true_later_only_is_told_with_the_time() -> None:
         else station
         for station in scenario.station
     ]
-    told = scenario.model_copy(update={"station": stated, "warmup_s": float(numbers[2])})
-    assert trial(told, verify(told, make_plan(told)))["unsent"] == {}
+    longer = scenario.model_copy(update={"station": stated, "warmup_s": float(numbers[2])})
+    assert trial(longer, verify(longer, make_plan(longer)))["unsent"] == {}
 
 
 @pytest.mark.slow
-def test_a_latency_of_reception_that_was_not_taken_off_is_told_of() -> None:
+def test_a_latency_of_reception_that_was_not_taken_off_is_named() -> None:
     changes = {
         "slot_bytes = 1230, batch_slots = 1": "slot_bytes = 230, batch_slots = 1",
         "warmup_s = 60.0": "warmup_s = 30.0",
@@ -271,9 +273,9 @@ def test_a_gate_list_that_cuts_clocks_off_is_named(
     if needed_ns is None:
         loading.parse(text, "cut.toml")
         return
-    with pytest.raises(ConfigError) as told:
+    with pytest.raises(ConfigError) as refused:
         loading.parse(text, "cut.toml")
-    assert str(told.value) == (
+    assert str(refused.value) == (
         f'cut.toml: key `bridge[0].gates.{peer}.entries` (bridge "sw"): gate 6, of PTP by'
         f" sync.priority = 6, is open for {open_ns} ns at most, and its messages take {needed_ns}"
         " ns, so that clocks behind it are never set; open it for as long (0x40) in an entry"

@@ -92,7 +92,7 @@ def test_streams_of_an_earlier_plan_stay_in_the_slots_of_their_port() -> None:
         assert after["streams"][name]["release_ns"] == before["streams"][name]["release_ns"]
 
 
-def test_ports_keep_their_slots_where_links_are_told_in_another_order() -> None:
+def test_ports_keep_their_slots_where_links_are_listed_in_another_order() -> None:
     """Their numbers are others then."""
     streams = [stream("x", "gw", "s0"), stream("y", "gw", "s1", frame_bytes=600)]
     nodes = [station("gw"), leaf("s0"), leaf("s1")]
@@ -270,11 +270,11 @@ REFUSED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("parts", "told"), REFUSED)
-def test_what_ports_cannot_be_is_refused_in_one_sentence(parts: list[str], told: str) -> None:
+@pytest.mark.parametrize(("parts", "sentence"), REFUSED)
+def test_what_ports_cannot_be_is_refused_in_one_sentence(parts: list[str], sentence: str) -> None:
     with pytest.raises(ConfigError) as refused:
         scenario_of(*parts)
-    assert str(refused.value).partition("ports.toml: ")[2].startswith(told)
+    assert str(refused.value).partition("ports.toml: ")[2].startswith(sentence)
 
 
 def test_the_planner_names_the_port_that_a_key_does_not_fit() -> None:
@@ -316,7 +316,7 @@ def test_who_knows_one_port_only_refuses_before_anything_is_done(
     assert not (tmp_path / "out").exists()
 
 
-def test_no_change_is_told_that_would_leave_by_a_port_which_does_not_lead_there() -> None:
+def test_no_change_is_advised_that_would_leave_by_a_port_which_does_not_lead_there() -> None:
     """The shortest way begins at the other port, and the second listener is not beyond that."""
     scenario = scenario_of(
         station("gw", more="keepon = { frame_bytes_max = 0 }\n"), leaf("s0"), leaf("s1"),

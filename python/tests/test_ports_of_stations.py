@@ -338,14 +338,14 @@ MUTATIONS: list[tuple[Callable[[Plan], object], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("change", "told"), MUTATIONS)
+@pytest.mark.parametrize(("change", "problem"), MUTATIONS)
 def test_the_checker_refuses_plans_with_ports_wrong(
-    change: Callable[[Plan], object], told: str
+    change: Callable[[Plan], object], problem: str
 ) -> None:
     scenario, plan = two_ports()
     assert problems(scenario, plan) == []
     change(plan)
-    assert problems(scenario, plan)[0] == told
+    assert problems(scenario, plan)[0] == problem
 
 
 def test_the_checker_misses_a_port_by_which_nothing_leaves() -> None:
@@ -389,8 +389,8 @@ def test_the_checker_counts_best_effort_at_its_own_port_only() -> None:
     swapped = copy.deepcopy(plan)
     for name, other in (("x", "y"), ("y", "x")):
         swapped["streams"][name]["release_late_ps"] = late[other]
-    told = problems(scenario, swapped)
-    assert "release interval of y is narrower than its driver can keep" in told
+    found = problems(scenario, swapped)
+    assert "release interval of y is narrower than its driver can keep" in found
 
 
 def test_classes_of_two_ports_may_have_their_slots_at_one_time() -> None:
@@ -474,8 +474,8 @@ def test_ports_whose_polls_take_all_cores_are_refused(more: str) -> None:
         *(stream(f"x{i}", "gw", f"s{i}", advance_ns=advance_ns) for i in range(4)),
         head="host_tail_scale = 0.0\n",
     )  # fmt: skip
-    told = "too late to keep the wire busy" if more else "what polls of its 4 ports take; state"
-    with pytest.raises(ConfigError, match=told):
+    sentence = "too late to keep the wire busy" if more else "what polls of its 4 ports take; state"
+    with pytest.raises(ConfigError, match=sentence):
         make_plan(loading.parse(text, "cores.toml"))
 
 
@@ -483,14 +483,14 @@ def test_the_wait_for_the_driver_counts_streams_of_the_other_ports() -> None:
     """Both are handed over at one instant."""
     scenario = gateway(stream("x", "gw", "s0", offset_ns=64), stream("y", "gw", "s1", offset_ns=64))
     plan = planned(scenario)
-    told = [
+    waits = [
         row["quantity"]
         for port in ("gw.0", "gw.1")
         for row in plan["stations"][port]["rationale"]
         if "for the driver" in row["quantity"]
     ]
-    assert len(told) == 1
-    assert "waits up to 7 us" in told[0]
+    assert len(waits) == 1
+    assert "waits up to 7 us" in waits[0]
 
 
 def test_launch_times_are_checked_for_each_nic_alone() -> None:

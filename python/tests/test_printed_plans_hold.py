@@ -305,7 +305,7 @@ def stream(name: str, talker: str) -> str:
     )
 
 
-def test_a_burst_that_etfs_driver_cannot_keep_up_with_is_told_with_what_helps(
+def test_a_burst_that_etfs_driver_cannot_keep_up_with_is_named_with_a_remedy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Twenty frames in a row, 9 us each in the driver: more than ETF's 150 us. Shown, and no
@@ -318,16 +318,16 @@ def test_a_burst_that_etfs_driver_cannot_keep_up_with_is_told_with_what_helps(
         monkeypatch.setattr(sys, "argv", ["keepon", "plan", str(path)])
         return cli.main(), capsys.readouterr().out
 
-    code, told = planned("")
+    code, printed = planned("")
     assert code == EXIT_MISSED
-    assert "frames, not all of them in time" in told
-    late = [line for line in told.splitlines() if "not sent in time" in line]
+    assert "frames, not all of them in time" in printed
+    late = [line for line in printed.splitlines() if "not sent in time" in line]
     assert len(late) == 1
     assert late[0].startswith("F0, F1, F2, F3, F4 and 15 others: ")
     assert late[0].endswith("raise etf_delta_ns, and advance_ns with it")
-    code, told = planned("etf_delta_ns = 300_000\n")
+    code, printed = planned("etf_delta_ns = 300_000\n")
     assert code == EXIT_MET
-    assert "frames within every bound" in told
+    assert "frames within every bound" in printed
 
 
 @pytest.mark.parametrize("isolation", ["frame", "order"])

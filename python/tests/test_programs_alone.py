@@ -59,7 +59,7 @@ def test_its_commands_are_listed_where_nothing_else_is_installed(words: list[str
         env={"PYTHONPATH": str(ROOT / "python" / "src")}, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
-    assert "\n  start      Give a card a keepon link" in done.stdout
+    assert "\n  start        Give a card a keepon link" in done.stdout
     assert all(len(line) <= 100 for line in done.stdout.splitlines())
 
 

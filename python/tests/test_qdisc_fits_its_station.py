@@ -114,10 +114,10 @@ REFUSED = [
 
 @pytest.mark.parametrize(("text", "sentence"), REFUSED)
 def test_what_would_never_leave_is_refused(text: str, sentence: str) -> None:
-    with pytest.raises(ConfigError, match=re.escape(sentence)) as told:
+    with pytest.raises(ConfigError, match=re.escape(sentence)) as refused:
         loading.parse(text, "fits.toml")
-    assert str(told.value).startswith('fits.toml: key `station[0].qdisc` (station "a"): ')
-    assert "\n" not in str(told.value)
+    assert str(refused.value).startswith('fits.toml: key `station[0].qdisc` (station "a"): ')
+    assert "\n" not in str(refused.value)
 
 
 TAKEN = [
@@ -149,8 +149,8 @@ def test_frames_that_wait_in_their_talker_when_the_trial_ends_are_no_success(
     file = tmp_path / "short.toml"
     file.write_text(scenario_text(windows(983_761, 16_239), "standard", LONG, SLEEPING, twice))
     assert keepon(monkeypatch, "plan", file) == EXIT_MISSED
-    told = " ".join(capsys.readouterr().out.split())
-    assert "s: not sent in time: in its talker's queue when the trial ended" in told
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "s: not sent in time: in its talker's queue when the trial ended" in printed
 
 
 def test_a_guard_whose_queue_is_full_is_no_defect(
@@ -184,9 +184,9 @@ def test_a_guest_would_wait_for_a_base_time_of_today() -> None:
     text = scenario_text(windows(500_000, 500_000)).replace("base-time 0", f"base-time {TODAY_NS}")
     with pytest.raises(
         ConfigError, match="begins with 2026, and Linux waits for it; write"
-    ) as told:
+    ) as refused:
         vm.check_supported(loading.parse(text, "fits.toml"))
-    assert "base-time 700000, which has the same phase" in str(told.value)
+    assert "base-time 700000, which has the same phase" in str(refused.value)
     vm.check_supported(loading.parse(text.replace(f"{TODAY_NS}", "700000"), "fits.toml"))
 
 
@@ -300,7 +300,7 @@ def test_slots_keep_best_effort_with_txtimes_out_of_streams() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told", "helps"),
+    ("text", "end", "helps"),
     [
         (scenario_text(with_etf(200_000, windows(500_000, 500_000)), "standard", BY_HAND),
          "by its etf, as the CPU's timer opens the gates of taprio after their times, dropped 10;"
@@ -314,7 +314,7 @@ def test_slots_keep_best_effort_with_txtimes_out_of_streams() -> None:
 )  # fmt: skip
 def test_what_etf_drops_has_its_cause_and_what_is_said_of_it_helps(
     text: str,
-    told: str,
+    end: str,
     helps: tuple[str, str],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -323,7 +323,7 @@ def test_what_etf_drops_has_its_cause_and_what_is_said_of_it_helps(
     file = tmp_path / "etf.toml"
     file.write_text(text)
     assert keepon(monkeypatch, "plan", file) == EXIT_MISSED
-    assert f"s: not sent in time: {told}" in " ".join(capsys.readouterr().out.split())
+    assert f"s: not sent in time: {end}" in " ".join(capsys.readouterr().out.split())
     assert keepon(monkeypatch, "run", file, "--out", tmp_path / "out") == EXIT_MISSED
     assert "its time had passed when its qdisc could hand it on: raise" in " ".join(
         capsys.readouterr().out.split()
@@ -334,18 +334,18 @@ def test_what_etf_drops_has_its_cause_and_what_is_said_of_it_helps(
 
 
 @pytest.mark.parametrize(
-    ("qdisc", "is_told"),
+    ("qdisc", "is_named"),
     [
         (None, True),  # of a station whose driver or `release` has etf
         (windows(500_000, 500_000), False),
         (with_etf(200_000, windows(500_000, 500_000)), True),
     ],
 )
-def test_delta_is_named_only_where_there_is_etf(qdisc: str | None, is_told: bool) -> None:
+def test_delta_is_named_only_where_there_is_etf(qdisc: str | None, is_named: bool) -> None:
     said = qdisc_remedy(["late"], qdisc, 1_000_000)
     assert said is not None
-    assert is_told == (": raise advance_ns or delta of its etf, or, with taprio," in said)
-    assert is_told == ("etf" in said)
+    assert is_named == (": raise advance_ns or delta of its etf, or, with taprio," in said)
+    assert is_named == ("etf" in said)
 
 
 @pytest.mark.parametrize(

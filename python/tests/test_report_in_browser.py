@@ -195,15 +195,15 @@ def test_zooming_in_shows_single_frames_where_they_are(
         " [...r.cells].map((c) => c.textContent))"
     )
     result = json.loads(pages["habitat"].with_name("result.json").read_text())
-    told = [
+    expected = [
         (run["driver"], at, low, high)
         for run in result["runs"]
         for series in [run["streams"]["F2"]["delay_series"]]
         for at, low, high in zip(series["time_s"], series["min_ns"], series["max_ns"], strict=True)
     ]
     shown = [row for row in rows if row[0] in ("keepon", "standard", "launchtime")]
-    assert len(shown) == len(told)
-    for row, (driver, at, low, high) in zip(shown, told, strict=True):
+    assert len(shown) == len(expected)
+    for row, (driver, at, low, high) in zip(shown, expected, strict=True):
         assert row[0] == driver
         assert [float(text) for text in row[1:]] == pytest.approx(
             [at, low / 1000, high / 1000], rel=1e-5
@@ -220,12 +220,12 @@ def test_the_pointer_tells_values_and_the_legend_hides_curves(
         browser.mouse(
             "mouseMoved", box["x"] + box["width"] / 2, box["y"] + box["height"] * share / 100
         )
-        told = browser.does(
+        tip = browser.does(
             "((tip) => tip.hidden ? '' : tip.textContent)(document.querySelector('.tip'))"
         )
-        if "keepon" in told:
+        if "keepon" in tip:
             break
-    assert "keepon" in told and "time, s: " in told and "delay, µs: " in told
+    assert "keepon" in tip and "time, s: " in tip and "delay, µs: " in tip
     seen = "getComputedStyle(document.querySelector('#stream-S1-time [data-name=keepon]')).display"
     button = "document.querySelector('#stream-S1-time .legend button')"
     assert browser.does(seen) != "none"

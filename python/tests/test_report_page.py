@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import re
 import time
@@ -11,7 +12,7 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
-from helpers import HABITAT, ROBOT_CELL, TWO_STATIONS, frames, small, small_text
+from helpers import HABITAT, ROBOT_CELL, ROOT, TWO_STATIONS, frames, small, small_text
 from hypothesis import given
 from hypothesis import strategies as st
 from keepon.cli import session
@@ -20,7 +21,7 @@ from keepon.model import loading
 from keepon.model.loading import parse
 from keepon.model.plan import Plan
 from keepon.model.result import Result
-from keepon.report import axes, delayplots, gantt, page, sections, topology
+from keepon.report import axes, delayplots, gantt, page, screen, sections, topology
 from keepon.targets.sim.runner import run_all
 
 EXAMPLES = sorted(HABITAT.parent.glob("*.toml"))
@@ -126,7 +127,7 @@ def test_the_picture_has_every_node_apart_and_every_route(path: Path) -> None:
     scenario = loading.load(path)
     plan = session.planned(scenario)
     result = cast(Result, {"effective": scenario.effective()})
-    picture = topology.drawn(result, plan)
+    picture = topology.drawn(result["effective"], plan)
     names = {node.name for node in (*scenario.station, *scenario.bridge)}
     assert {box.name for box in picture.boxes} == names
     for one, other in itertools.combinations(picture.boxes, 2):
@@ -163,16 +164,40 @@ def test_boxes_do_not_cover_each_other_in_other_networks(shape: str, bridges: in
         "defaults": {"rate_bps": 10**9},
         "stream": [],
     }
-    picture = topology.drawn(cast(Result, {"effective": effective}), cast(Plan, {"streams": {}}))
+    picture = topology.drawn(effective, None)
     for one, other in itertools.combinations(picture.boxes, 2):
         across = abs(one.x - other.x) >= (one.width + other.width) / 2
         assert across or abs(one.y - other.y) >= topology.BOX_HEIGHT, (one.name, other.name)
 
 
+def test_cables_have_rates_and_loads_and_stations_mtu_and_cpu() -> None:
+    scenario = loading.load(ROOT / "examples" / "plain-cell.toml")
+    plan = session.planned(scenario)
+    result = cast(Result, {"effective": scenario.effective()})
+    picture = topology.drawn(result["effective"], plan, screen.uses(scenario, plan))
+    by_ends = {frozenset(link.ends): link for link in scenario.link}
+    (robots,) = (link for link in picture.links if link.title.startswith("sw-cell – sw-robots"))
+    # 100 Mb/s of 1518 bytes of each camera with 20 of preamble and gap, two streams of robots.
+    share = 0.2 * 1538 / 1518 + 2 * 200 * 8 / 1e6
+    assert robots.text == f"4: 1 Gb/s, {share:.1%}" and not robots.over
+    assert "set-robot1..2, act-robot1..2" in robots.title and len(by_ends) == len(picture.links)
+    (drive,) = (link for link in picture.links if link.title.startswith("drive2 – "))
+    assert drive.text.startswith("2: 100 Mb/s") and drive.text.endswith(" + rest")
+    (camera,) = (box for box in picture.boxes if box.name == "camera1")
+    assert camera.lines[1] == "sends video1"
+    over = [dataclasses.replace(use, room_bps=0.0) for use in screen.uses(scenario, plan)]
+    assert any(link.over for link in topology.drawn(result["effective"], plan, over).links)
+    rows = {row[0].text: row for row in sections.planned_stations(scenario, plan).rows}
+    assert rows.keys() == {station.name for station in scenario.station}
+    share = plan["stations"]["drive2"]["headroom"]["cpu_share"]
+    assert [cell.text for cell in rows["drive2"][2:4]] == ["1500", f"{share:.1%}"]
+    assert [cell.text for cell in rows["camera1"][1:4]] == ["standard", "1500", "-"]
+
+
 def test_two_stations_on_one_cable_stand_beside_each_other() -> None:
     scenario = loading.load(TWO_STATIONS)
     plan = session.planned(scenario)
-    picture = topology.drawn(cast(Result, {"effective": scenario.effective()}), plan)
+    picture = topology.drawn(scenario.effective(), plan)
     one, other = picture.boxes
     assert one.y == other.y < topology.BOX_HEIGHT * 1.5
 
@@ -235,7 +260,9 @@ def test_slots_and_frames_are_drawn_where_the_plan_puts_them(habitat: tuple[Resu
 # -- page
 
 
-def test_margins_are_those_of_the_nearest_limit(habitat: tuple[Result, Plan]) -> None:
+def test_margins_are_those_to_the_deadline_and_the_bound_stands_beside(
+    habitat: tuple[Result, Plan],
+) -> None:
     result, plan = habitat
     for row, stream in zip(
         sections.streams(result, plan, ()).rows, result["effective"]["stream"], strict=True
@@ -243,8 +270,8 @@ def test_margins_are_those_of_the_nearest_limit(habitat: tuple[Result, Plan]) ->
         entry = result["runs"][0]["streams"][stream["id"]]
         bound = plan["streams"][stream["id"]]["bounds"]["delay_ns"]
         assert bound is not None and entry["delay_ns"]["max"] is not None
-        left = min(bound, stream["deadline_ns"]) - entry["delay_ns"]["max"]
-        assert row[6].text == f"{left / 1000:.3f}" and not row[6].bad
+        for cell, limit in ((row[1], stream["deadline_ns"]), (row[6], bound)):
+            assert cell.text == f"{(limit - entry['delay_ns']['max']) / 1000:.3f}" and not cell.bad
 
 
 def test_a_limit_that_was_nearly_reached_is_not_shown_as_reached(
@@ -258,7 +285,7 @@ def test_a_limit_that_was_nearly_reached_is_not_shown_as_reached(
         entry["delay_ns"] = {**entry["delay_ns"], "max": worst_ns}
         changed = {**run, "streams": {**run["streams"], "F1": entry}}
         rows = sections.streams(cast(Result, {**result, "runs": [changed]}), plan, ()).rows
-        assert rows[0][7].text == shown and rows[0][7].bad == (worst_ns > 100_000)
+        assert rows[0][4].text == shown and rows[0][4].bad == (worst_ns > 100_000)
 
 
 @pytest.mark.slow

@@ -58,7 +58,7 @@ def test_a_foreign_folder_is_refused_and_untouched(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("names", "told"),
+    ("names", "named"),
     [
         (("result.json", "notes.txt"), "notes.txt"),
         (("result.json", ".hidden"), ".hidden"),
@@ -68,13 +68,13 @@ def test_a_foreign_folder_is_refused_and_untouched(tmp_path: Path) -> None:
         (("plan.json",), "plan.json"),
     ],
 )
-def test_what_somebody_put_beside_a_result_is_named_and_stays(
-    names: tuple[str, ...], told: str, tmp_path: Path
+def test_a_foreign_file_in_a_result_folder_is_named_and_stays(
+    names: tuple[str, ...], named: str, tmp_path: Path
 ) -> None:
     for name in names:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(OURS)
-    with pytest.raises(ConfigError, match=f'other files than results, as "{re.escape(told)}"'):
+    with pytest.raises(ConfigError, match=f'other files than results, as "{re.escape(named)}"'):
         documents.check_target(tmp_path)
     assert all((tmp_path / name).read_text() == OURS for name in names)
 

@@ -113,8 +113,8 @@ def test_measured_delay_is_the_planned_one_for_padded_frames(folder: Path) -> No
 def test_the_capture_holds_every_stream_in_order_of_stamps(folder: Path) -> None:
     with (folder / "capture.pcapng").open("rb") as handle:
         packets = list(dpkt.pcapng.Reader(handle))
-    told = json.loads((folder / "result.json").read_text())["capture"]
-    assert told["frames"] == len(packets) and 550 < len(packets) <= told["limit"] == 600
+    stated = json.loads((folder / "result.json").read_text())["capture"]
+    assert stated["frames"] == len(packets) and 550 < len(packets) <= stated["limit"] == 600
     assert [stamp for stamp, _ in packets] == sorted(stamp for stamp, _ in packets)
     assert {len(data) for _, data in packets} == {200, 230}
 
@@ -273,7 +273,7 @@ def test_loads_and_faults_reach_the_simulator() -> None:
 
 
 def test_accounts_of_streams_and_loads_add_up_alike() -> None:
-    """Also where the run ends with frames on the wire of which the NIC has not told yet."""
+    """Also where the run ends with frames on the wire that the NIC has not reported yet."""
     extra = (
         '[[load]]\nid = "L"\ntalker = "a"\nlistener = "b"\nkind = "saturate"\n'
         "frame_bytes = 1518\ntc = 7\n"
@@ -296,8 +296,8 @@ def test_accounts_of_streams_and_loads_add_up_alike() -> None:
         assert entry["sent"] == entry["delivered"] + lost + entry["in_flight"]
     for entry in counts[1:]:
         assert entry["sent"] == entry["on_wire"] > 1000
-        told = entry["verdicts"]["best_effort"]
-        assert told < entry["sent"] <= told + entry["pending"]
+        ended = entry["verdicts"]["best_effort"]
+        assert ended < entry["sent"] <= ended + entry["pending"]
 
 
 def test_a_paused_wire_reaches_the_simulator_with_every_driver() -> None:
@@ -423,10 +423,10 @@ def test_a_result_whose_scenario_was_damaged_is_refused(
     capsys.readouterr()
     for arguments in (["report", str(out)], ["compare", str(out), str(out)]):
         assert _run(arguments, monkeypatch) == 2
-        told = capsys.readouterr().err
+        printed = capsys.readouterr().err
         wrong = 'key `stream[0].period_ns` (stream "F1") = "soon": must be a whole number, '
-        assert f"table `effective`: {wrong}" in told, told
-        assert told.count("\n") == 1
+        assert f"table `effective`: {wrong}" in printed, printed
+        assert printed.count("\n") == 1
 
 
 def test_an_unwritable_folder_exits_3_before_any_work(

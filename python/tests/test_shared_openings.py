@@ -115,7 +115,7 @@ def test_none_waits_where_not_all_frames_can_be_followed(monkeypatch: pytest.Mon
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(40))
-def test_whoever_shares_an_opening_the_order_is_that_of_the_bridge(seed: int) -> None:
+def test_streams_of_one_opening_leave_in_the_order_of_the_bridge(seed: int) -> None:
     """Random streams, most of which come before the gate opens: nothing that is planned is refused
     by the checker or by the simulator.
     """

@@ -98,12 +98,12 @@ def test_the_command_refuses_in_one_sentence_that_names_file_and_key(
     path.write_text(small_text(**text))
     monkeypatch.setattr(sys, "argv", ["keepon", "plan", str(path)])
     assert cli.main() == 2
-    told = capsys.readouterr()
-    assert told.out == ""
-    start, _, rest = told.err.partition(": key ")
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    start, _, rest = printed.err.partition(": key ")
     assert start.rpartition(":")[0] == f"keepon: {path}" and start.rpartition(":")[2].isdigit()
     assert f"key {rest}".startswith(sentence)
-    assert told.err.count("\n") == 1
+    assert printed.err.count("\n") == 1
 
 
 def test_a_slot_listed_for_two_classes_is_given_to_no_stream() -> None:

@@ -82,10 +82,12 @@ REFUSED: list[tuple[tuple[tuple[str, str], ...], str]] = [
 
 @pytest.mark.parametrize(("changes", "sentence"), REFUSED)
 def test_what_does_not_go_is_refused(changes: tuple[tuple[str, str], ...], sentence: str) -> None:
-    with pytest.raises(ConfigError, match=re.escape(sentence)) as told:
+    with pytest.raises(ConfigError, match=re.escape(sentence)) as refused:
         loading.parse(changed(*changes), "three.toml")
-    assert re.match(r'three.toml: key `station\[0\].qdisc` \(station "talker"\): ', str(told.value))
-    assert "\n" not in str(told.value)
+    assert re.match(
+        r'three.toml: key `station\[0\].qdisc` \(station "talker"\): ', str(refused.value)
+    )
+    assert "\n" not in str(refused.value)
 
 
 def test_rescheduling_needs_commands() -> None:
@@ -116,8 +118,8 @@ def test_what_the_simulator_has_not_is_refused(commands: str, sentence: str) -> 
 
 
 @pytest.mark.parametrize(("rate", "most_bps"), [("", 10**9), (" rate 100mbit", 10**8)])
-def test_guard_has_the_rate_it_is_told(rate: str, most_bps: int) -> None:
-    """As sch_guard, which takes that of the link only if it is told none."""
+def test_guard_has_the_rate_of_its_option(rate: str, most_bps: int) -> None:
+    """As sch_guard, which takes that of the link only without the option."""
     text = _by_root(f"tc qdisc replace dev e root guard fudge 20000{rate}").replace(
         '"launchtime"', '"standard"', 1
     )
@@ -278,9 +280,9 @@ def test_windows_of_software_fill_the_cycle_that_streams_count_on() -> None:
     """Linux begins again at once after the last."""
     longer = ("S 04 400000 \\\n", "S 04 400000 \\\n  cycle-time 1500000 \\\n")
     text = in_software(longer)
-    with pytest.raises(ConfigError) as told:
+    with pytest.raises(ConfigError) as refused:
         loading.parse(text, "three.toml")
-    assert str(told.value) == (
+    assert str(refused.value) == (
         'three.toml: key `station[0].qdisc` (station "talker"): line 9: cycle-time: the windows'
         " last 1000000 ns and the cycle 1500000, and without flags Linux begins again at once after"
         " the last, so that the cycle of streams is another; add sched-entry S 00 500000, or write"
@@ -295,12 +297,12 @@ def test_windows_of_software_fill_the_cycle_that_streams_count_on() -> None:
 
 def test_a_delta_of_the_users_own_commands_is_refused_by_its_line() -> None:
     scenario = loading.parse(changed(("offload delta 200000", "offload delta 5000")), "three.toml")
-    with pytest.raises(ConfigError) as told:
+    with pytest.raises(ConfigError) as refused:
         session.planned(scenario)
-    assert str(told.value).startswith(
+    assert str(refused.value).startswith(
         'key `station[0].qdisc` (station "talker"): line 13: delta = 5000: must be between '
     )
-    assert "auto" not in str(told.value) and str(told.value).endswith("; raise it")
+    assert "auto" not in str(refused.value) and str(refused.value).endswith("; raise it")
 
 
 @pytest.mark.parametrize(

@@ -131,7 +131,7 @@ def test_queueing_disciplines_that_the_kernel_lacks_are_known_without_loading_th
 
 
 @pytest.mark.parametrize("example", ["habitat", "three-classes"])
-def test_a_kernel_without_mqprio_is_told_before_anything_is_changed(
+def test_a_kernel_without_mqprio_is_refused_before_anything_is_changed(
     example: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     its = machine(example)
@@ -151,7 +151,7 @@ def test_a_kernel_without_mqprio_is_told_before_anything_is_changed(
 def test_the_script_looks_for_queueing_disciplines_as_apply_does(tmp_path: Path) -> None:
     """Of the running kernel, whose lists are those below a folder."""
     *_, line = shell.needs([steps.Scheduler("mqprio")], (), ())
-    for number, (dep, builtin, told) in enumerate(
+    for number, (dep, builtin, is_refused) in enumerate(
         ((DEP, "", True), (DEP, "kernel/net/sched/sch_mqprio.ko\n", False), (DEP, None, False))
     ):
         root = tmp_path / str(number)
@@ -162,5 +162,5 @@ def test_the_script_looks_for_queueing_disciplines_as_apply_does(tmp_path: Path)
             ["sh", "-ec", f"stop() {{ echo \"$1\"; exit 3; }}\n{here}"],
             capture_output=True, text=True, check=False,
         )  # fmt: skip
-        assert (done.returncode, done.stderr) == (3 if told else 0, "")
-        assert ("has no queueing discipline mqprio" in done.stdout) == told
+        assert (done.returncode, done.stderr) == (3 if is_refused else 0, "")
+        assert ("has no queueing discipline mqprio" in done.stdout) == is_refused

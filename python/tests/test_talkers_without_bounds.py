@@ -40,8 +40,8 @@ def test_a_deadline_that_no_bound_keeps_is_missed_in_the_trial(
 ) -> None:
     """`keepon plan` said "every bound" and 0, and every frame of the run missed it."""
     scenario = parsed(*one_stream(driver, 200_000, more))
-    told = f"{OVERDUE} of 200000 ns (the worst came after {worst_ns} ns)"
-    assert trial(scenario, planned(scenario))["unsent"] == {"s": {told: 10}}
+    end = f"{OVERDUE} of 200000 ns (the worst came after {worst_ns} ns)"
+    assert trial(scenario, planned(scenario))["unsent"] == {"s": {end: 10}}
 
 
 @pytest.mark.slow

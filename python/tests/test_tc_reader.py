@@ -97,9 +97,9 @@ def test_mqprio_alone_has_a_queue_for_each_of_eight_classes() -> None:
 
 def test_a_device_that_is_misspelt_is_noticed() -> None:
     """As it is printed: Figure 6 (4) has esp2s0 (D-DEVNAME)."""
-    with pytest.raises(ConfigError) as told:
+    with pytest.raises(ConfigError) as refused:
         reader.parse_one(assist("esp2s0"), "figure6")
-    assert str(told.value) == (
+    assert str(refused.value) == (
         "figure6: line 9: esp2s0: is another device than enp2s0; a station has one port"
     )
 
@@ -175,9 +175,9 @@ REFUSED: list[tuple[str, str, bool]] = [
 
 @pytest.mark.parametrize(("text", "sentence", "_"), REFUSED)
 def test_what_is_not_known_is_refused_in_one_sentence(text: str, sentence: str, _: bool) -> None:
-    with pytest.raises(ConfigError) as told:
+    with pytest.raises(ConfigError) as refused:
         reader.parse_one(text, "queues.sh")
-    said = str(told.value)
+    said = str(refused.value)
     assert sentence in said and said.startswith("queues.sh: ") and "\n" not in said
     if "line" in said:
         assert f"line {text.count(chr(10)) + 1}: " in said
@@ -217,9 +217,9 @@ LIMITS = Limits(horizon_ns=500_000_000, txtime_delay_least_ns=9_000, tx_queues=4
 def test_what_the_machine_cannot_do_is_refused(text: str, sentence: str) -> None:
     reader.parse_one(assist(), "figure6", LIMITS)
     reader.parse_one(text.replace("1@0 1@0 1@4", "1@0 1@0 1@3"), "figure6")
-    with pytest.raises(ConfigError) as told:
+    with pytest.raises(ConfigError) as refused:
         reader.parse_one(text, "figure6", LIMITS)
-    assert sentence in str(told.value)
+    assert sentence in str(refused.value)
 
 
 # ---- any tree, written by words of the test's own ----

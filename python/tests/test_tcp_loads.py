@@ -83,7 +83,7 @@ def test_a_connection_is_in_the_result(congestion: str) -> None:
     assert build.simulation.now_ns > 0
 
 
-def test_iperf3_is_told_of_the_congestion_control() -> None:
+def test_iperf3_gets_the_congestion_control() -> None:
     scenario = chain(kind="tcp", congestion="reno")
 
     class Guest:

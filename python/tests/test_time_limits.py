@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The time limit of keepon plan holds in all that it does, and what there was no time for
-is told.
-"""
+"""The time limit of keepon plan holds in every step, and the plan names what was left out."""
 
 from __future__ import annotations
 
@@ -107,29 +105,29 @@ def test_whenever_the_time_is_over_there_is_an_answer_that_says_so(
     whole = planning.tried(scenario, None, watch)
     assert clock.looks > 60
     assert whole["status"] == ("feasible" if "trial" in whole else "unknown")
-    told = set()
+    found = set()
     for last in [*range(12), *range(12, clock.looks, max(1, clock.looks // LOOKED_AT))]:
         try:
             plan = planning.tried(scenario, None, planning.Watch(Clock(last).limits()))
         except TimeUpError as error:
-            told.add(str(error))
+            found.add(str(error))
             continue
         documents.check("plan", plan, Plan)
         if plan["status"] == "feasible":
             assert plan["verified"]
             assert ("trial" in plan) != ("not_tried" in plan)
-            told.add(plan.get("not_tried", "tried"))
+            found.add(plan.get("not_tried", "tried"))
             continue
         best, names = plan["why"]["best"], {stream.id for stream in scenario.stream}
         assert best["placed"] + len(best["missing"]) == len(names)
         assert set(best["not_tried"]) <= set(best["missing"]) <= names
         assert plan["why"]["nearest_change"]
-        told.add("while " + plan["why"]["message"].split("while ")[-1].split(";")[0])
-    assert "the scenario was read" in told
-    assert any("routes were looked for" in text for text in told)
+        found.add("while " + plan["why"]["message"].split("while ")[-1].split(";")[0])
+    assert "the scenario was read" in found
+    assert any("routes were looked for" in text for text in found)
     if "trial" in whole:
-        assert planning.NO_TIME in told
-        assert any("the plan was checked" in text for text in told)
+        assert planning.NO_TIME in found
+        assert any("the plan was checked" in text for text in found)
 
 
 def test_first_fit_looks_at_the_clock_within_a_stream(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -246,12 +244,12 @@ def test_a_stream_that_finds_no_place_keeps_no_other_from_being_tried() -> None:
     assert ground.flows[-1].number not in again.placed
 
 
-# -- what is told
+# -- what the plan says
 # --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
-def test_streams_without_a_place_are_told_from_those_not_tried(
+def test_streams_without_a_place_are_listed_apart_from_those_not_tried(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(pairs, "PAIRS_MAX", 0)
@@ -431,9 +429,9 @@ def test_a_run_whose_plan_takes_too_long_says_so_and_writes_nothing(
 
     monkeypatch.setattr(planning, "verify", slow)
     assert keepon_run(monkeypatch, tmp_path / "run", 2) == EXIT_MISSED
-    told = capsys.readouterr().err
-    assert "time limit was reached while the plan was checked" in told
-    assert "--time-limit" in told
+    printed = capsys.readouterr().err
+    assert "time limit was reached while the plan was checked" in printed
+    assert "--time-limit" in printed
     assert not (tmp_path / "run").exists()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from keepon.cli import session
-from keepon.errors import ConfigError, TraceError
+from keepon.errors import ConfigError, EnvironmentProblemError, TraceError
 from keepon.machines.network import guest_script
 from keepon.machines.planned import slot_list
 from keepon.measure import results
@@ -196,7 +197,7 @@ OUTCOMES = (
 
 def joined(
     three: Scenario,
-    told: str = OUTCOMES,
+    outcomes: str = OUTCOMES,
     stamp_error_ns: int = 0,
     clock_ns: int = 0,
     device: str = "rt0",
@@ -234,7 +235,7 @@ def joined(
         talk,
         [listen],
         record,
-        observations.read_outcomes(told),
+        observations.read_outcomes(outcomes),
         VERDICTS,
         1_000_000_000,
         True,
@@ -309,7 +310,7 @@ def test_a_stamp_alone_does_not_make_a_frame_on_time(three: Scenario) -> None:
         "best_effort",
         "late",
     ]
-    with pytest.raises(TraceError, match="frame 0 was sent, but the kernel told no verdict"):
+    with pytest.raises(TraceError, match="frame 0 was sent without a verdict of the kernel"):
         joined(three, "")
 
 
@@ -411,3 +412,15 @@ def test_lost_frames_of_the_trace_are_an_error() -> None:
     with pytest.raises(TraceError, match="trace buffer"):
         observations.read_outcomes("CPU:0 [LOST 17 EVENTS]\n")
     assert observations.read_outcomes("nothing") == {}
+
+
+def test_an_installed_keepon_says_that_target_vm_needs_the_repository(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """No wheel has keepon_guests."""
+    monkeypatch.delitem(sys.modules, "keepon.targets.vm.target")
+    for name in [name for name in sys.modules if name.partition(".")[0] == "keepon_guests"]:
+        monkeypatch.setitem(sys.modules, name, None)
+    sentence = "vm: needs the repository, as keepon_guests is not installed; run it from a checkout"
+    with pytest.raises(EnvironmentProblemError, match=sentence):
+        session.target_named("vm", None)

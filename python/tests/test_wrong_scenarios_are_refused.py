@@ -30,7 +30,7 @@ CASES: list[tuple[str, dict[str, str], str]] = [
     ("not a multiple", {**SLOT, "1_000_000": "1_000_500"}, r"= 1000500: must be a multiple of the slot time 10000 ns"),
     ("larger than a slot", {**ONE_SLOT, "= 200": "= 1224"}, r"= 1224: must be at most 1222, what a slot of 1230 bytes"),
     ("duplicate node", {'name = "b"': 'name = "a"'}, r'`station\[1\].name` = "a": already used by station\[0\]'),
-    ("duplicate link", {'["b", "br1"]': '["br1", "a"]'}, r"`link\[1\].ends` .*already linked"),
+    ("duplicate link", {'["b", "br1"]': '["br1", "a"]'}, r"`link\[1\].ends` .*already linked, .*; remove one"),
     ("negative time", {"1_000_000": "-1"}, r"`stream\[0\].period_ns` .*= -1: must be between 1000 and 10000000000"),
     ("negative warm-up", {"warmup_s = 0.0": "warmup_s = -1.0"}, r"`warmup_s` = -1.0: must be between 0 and 3600"),
     ("wrong type", {"= 200": '= "200"'}, r'= "200": must be a whole number, between 64 and 9018; .*64 to 9018 bytes'),

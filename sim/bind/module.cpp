@@ -22,7 +22,7 @@ namespace keepon::sim::bind
 namespace
 {
 
-/// Guards one run: signals are looked at and progress is told every 20 ms of real time, with the
+/// Guards one run: signals are checked and progress is reported every 20 ms of real time, with the
 /// GIL; the rest runs without.
 class Breather
 {
@@ -189,6 +189,12 @@ NB_MODULE(_sim, m)
 			"node"_a)
 		.def("ptp_flows", [](PySimulation &self) { return PtpFlows(self.Idle()); })
 		.def("network_time", &NetworkTime, "times_ps"_a)
+		.def(
+			"set_psfp",
+			[](PySimulation &self, NodeId bridge, nb::handle spec) {
+				self.Idle().SetPsfp(bridge, Made<PsfpSpec>(spec, "policing"));
+			},
+			"bridge"_a, "spec"_a)
 		.def("set_gates", &SetGates, "bridge"_a, "peer"_a, "base_ns"_a, "entries"_a)
 		.def(
 			"add_stream",

@@ -435,7 +435,8 @@ void BindFlows(nb::module_ &m)
 		.Any("routes", &S::routes)
 		.Whole("period_ns", &S::period_ns, 1, 1000 * kNsPerS)
 		.Whole("offset_ns", &S::offset_ns, 0, kMax)
-		.List("turns_ns", &S::turns_ns, 0, kMax, 0, 64)
+		.List("turns_ns", &S::turns_ns, 0, kMax, 0, 128)
+		.Whole("cycle_ns", &S::cycle_ns, 0, 1000 * kNsPerS)
 		.Whole("start_ns", &S::start_ns, 0, 1'000'000 * kNsPerS)
 		.Whole("frame_bytes", &S::frame_bytes, 64, kFrameBytesMax)
 		.Whole("tc", &S::tc, 0, KPN_CLASS_COUNT - 1)
@@ -455,6 +456,48 @@ void BindFlows(nb::module_ &m)
 		.Whole("start_ns", &L::start_ns, 0, 1'000'000 * kNsPerS)
 		.Whole("tc", &L::tc, 0, KPN_CLASS_COUNT - 1)
 		.Whole("queue", &L::queue, 0, 7);
+}
+
+void BindPsfp(nb::module_ &m)
+{
+	using E = StreamGateEntry;
+	SpecClass<E>(m, "StreamGateEntry")
+		.Any("open", &E::open)
+		.Whole("ns", &E::ns, 1, 100 * kNsPerS)
+		.Whole("priority", &E::priority, -1, 7)
+		.Whole("octets", &E::octets, -1, kU32Max);
+	using G = StreamGateSpec;
+	SpecClass<G>(m, "StreamGateSpec")
+		.Any("name", &G::name)
+		.Whole("base_ns", &G::base_ns, 0, kWholeMax)
+		.Parts("entries", &G::entries)
+		.Any("close_on_invalid_rx", &G::close_on_invalid_rx)
+		.Any("close_on_octets_exceeded", &G::close_on_octets_exceeded);
+	using M = FlowMeterSpec;
+	SpecClass<M>(m, "FlowMeterSpec")
+		.Any("name", &M::name)
+		.Whole("cir_bps", &M::cir_bps, 0, 100'000'000'000)
+		.Whole("cbs_bytes", &M::cbs_bytes, 0, kU32Max)
+		.Whole("eir_bps", &M::eir_bps, 0, 100'000'000'000)
+		.Whole("ebs_bytes", &M::ebs_bytes, 0, kU32Max)
+		.Any("coupling", &M::coupling)
+		.Any("color_aware", &M::color_aware)
+		.Any("drop_on_yellow", &M::drop_on_yellow)
+		.Any("mark_all_red", &M::mark_all_red);
+	using F = StreamFilterSpec;
+	SpecClass<F>(m, "StreamFilterSpec")
+		.Any("flows", &F::flows)
+		.Whole("priority", &F::priority, -1, 7)
+		.Whole("max_sdu_bytes", &F::max_sdu_bytes, -1, kFrameBytesMax)
+		.Any("block_oversize", &F::block_oversize)
+		.Whole("gate", &F::gate, -1, 65'535)
+		.Whole("meter", &F::meter, -1, 65'535);
+	using P = PsfpSpec;
+	SpecClass<P>(m, "PsfpSpec")
+		.Any("as_linux", &P::as_linux)
+		.Parts("gates", &P::gates)
+		.Parts("meters", &P::meters)
+		.Parts("filters", &P::filters);
 }
 
 void BindSync(nb::module_ &m)
@@ -499,6 +542,7 @@ void BindSpecs(nb::module_ &m)
 	BindQdiscs(m);
 	BindNodes(m);
 	BindFlows(m);
+	BindPsfp(m);
 	BindSync(m);
 }
 
@@ -506,6 +550,7 @@ template StationSpec Made(nb::handle, const std::string &);
 template BridgeSpec Made(nb::handle, const std::string &);
 template StreamSpec Made(nb::handle, const std::string &);
 template LoadSpec Made(nb::handle, const std::string &);
+template PsfpSpec Made(nb::handle, const std::string &);
 template PtpSpec Made(nb::handle, const std::string &);
 
 } // namespace keepon::sim::bind

@@ -55,10 +55,20 @@ void Bridge::SetGates(std::uint32_t port, std::int64_t base_ns,
 		oscillator_, clock_.get());
 }
 
+void Bridge::SetPsfp(const PsfpSpec &spec, const std::vector<std::vector<std::uint32_t>> &streams)
+{
+	auto psfp = std::make_unique<Psfp>(world_, name_, spec, streams, [this](TimePs t) {
+		return clock_ ? clock_->ReadingPs(t) : oscillator_.Local(t);
+	});
+	psfp_ = psfp.get();
+	ingress_.AddFilter(std::move(psfp));
+}
+
 void Bridge::OnArrive(std::uint32_t index)
 {
 	const Packet arrived = world_.packets[index];
-	const IngressPipeline::Decision decision = ingress_.Decide(arrived, world_.now);
+	const IngressPipeline::Decision decision =
+		ingress_.Decide(arrived, world_.now - spec_.processing_ns * kPsPerNs);
 	if (decision.receiver) {
 		world_.packets.Free(index);
 		decision.receiver->OnReceive(node_, arrived);
@@ -73,6 +83,7 @@ void Bridge::OnArrive(std::uint32_t index)
 	for (std::size_t i = 0; i < exits.size(); i++) {
 		const std::uint32_t copy = i == 0 ? index : world_.packets.Add(arrived);
 		world_.packets[copy].listeners = exits[i].listeners;
+		world_.packets[copy].header.drop_eligible = decision.drop_eligible;
 		Enqueue(ports_[exits[i].port], decision.queue, copy);
 	}
 }

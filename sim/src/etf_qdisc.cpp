@@ -126,7 +126,7 @@ void EtfQdisc::ResetTimer()
 		host_.SetTimer(timer_ns_, timer_);
 }
 
-/// An armed timer is moved forward only, unless somebody takes frames out.
+/// An armed timer is moved forward only, unless frames are taken out.
 void EtfQdisc::Serve()
 {
 	if (taker_) {

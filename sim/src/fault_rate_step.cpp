@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fault "rate-step": somebody sets the rate of a driver's clock, value_ns in ppb.
+// Fault "rate-step": the rate of a driver's clock is set, value_ns in ppb.
 #include <cstdlib>
 
 #include "keepon/sim/fault.hpp"

@@ -38,15 +38,19 @@ IngressPipeline::Decision IngressPipeline::Decide(const Packet &packet, TimePs n
 		decision.place = unknown_place_;
 		return decision;
 	}
+	decision.receiver = entry->receiver;
+	if (decision.receiver)
+		return decision;
+	Treatment treatment{ packet.header.priority, packet.header.drop_eligible };
 	for (const auto &filter : filters_) {
-		if (!filter->Passes(packet, entry->stream, now)) {
-			decision.place = filter->Place();
+		if (const auto place = filter->Drops(packet, entry->stream, now, treatment)) {
+			decision.place = *place;
 			return decision;
 		}
 	}
-	decision.receiver = entry->receiver;
 	decision.exits = &entry->exits;
-	decision.queue = QueueOf(packet.header);
+	decision.queue = queues_[static_cast<std::size_t>(treatment.priority)];
+	decision.drop_eligible = treatment.drop_eligible;
 	return decision;
 }
 

@@ -5,8 +5,6 @@
 #include <cmath>
 #include <string>
 
-#include "keepon/sim/rx_ring.hpp"
-
 namespace keepon::sim
 {
 
@@ -42,13 +40,6 @@ std::uint32_t PaperOverheadNs(const StationSpec &spec, const kpn_config &config,
 		2 * spec.nic.index_read_ns + spec.nic.index_lag_ns_max + spec.nic.restart_ns_max);
 	return static_cast<std::uint32_t>(
 		std::min(slot_ns + late_ns + nic_ns, config.batch_slots * slot_ns / 2));
-}
-
-/// Longest frame that takes one slot: where trims are anywhere that may be a shorter one.
-std::uint32_t SingleBytes(const kpn_config &config)
-{
-	const bool trims = config.mode != KPN_MODE_PAPER && config.trim == KPN_TRIM_ANY;
-	return config.slot_bytes - (trims ? config.trim_down_bytes : 0);
 }
 
 } // namespace
@@ -215,26 +206,6 @@ KeeponTransmitter::KeeponTransmitter(const TransmitterSetup &setup)
 
 KeeponTransmitter::~KeeponTransmitter() = default;
 
-void KeeponTransmitter::OnLinked(Transmitter *peer, TimePs propagation_ps)
-{
-	if (!spec_.keepon.Dual())
-		return;
-	auto *keepon = dynamic_cast<KeeponTransmitter *>(peer);
-	if (!keepon)
-		throw ValueError(
-			"station " + name_ +
-			": keepon.clock = \"dual\": there is no keepon station at the other end of its link, "
-			"whose frames it could count; use \"interpolated\"");
-	if (keepon->config_.frame_bytes_max > SingleBytes(keepon->config_))
-		throw ValueError(
-			"station " + name_ +
-			": keepon.clock = \"dual\": the station at the other end of its link sends frames "
-			"of several slots, which cannot be counted as slots; use \"interpolated\", or leave out "
-			"frame_bytes_max there");
-	rx_ring_ = std::make_unique<RxRing>(world_, name_, spec_, *this, *keepon, propagation_ps,
-					    cpu_oscillator_, cpu_);
-}
-
 void KeeponTransmitter::InitPacer()
 {
 	pacer_ = kpn_pacer_init(pacer_memory_.data(), &config_, &caps_, &Ops::kNic, this,
@@ -339,7 +310,7 @@ void KeeponTransmitter::MakeConfig(const StationSpec &spec, std::uint64_t rate_b
 	const double byte_ns = 8e9 / static_cast<double>(rate_bps);
 	// Behind a frame that takes several slots the others of them are as short as may be, and one
 	// longest frame may be on its way.
-	const bool spans = config_.frame_bytes_max > SingleBytes(config_);
+	const bool spans = config_.frame_bytes_max > SingleBytes();
 	const double slot_min = byte_ns * ((spans ? u32{ KPN_FRAME_BYTES_MIN } :
 						    config_.slot_bytes - config_.trim_down_bytes) +
 					   KPN_WIRE_OVERHEAD_BYTES);
@@ -462,7 +433,7 @@ kpn_verdict KeeponTransmitter::Submit(TxFrame &frame)
 	return verdict;
 }
 
-/// Between two polls nobody else has to do with the pacer, unless somebody sets or reads its clock.
+/// Between two polls only a setting or reading of its clock calls the pacer.
 bool KeeponTransmitter::TakesAhead(TimePs at)
 {
 	return at < poll_at_ && at < sync_at_ && !sync_kind_.settles && !dual_ && !listener_ &&
@@ -538,9 +509,15 @@ kpn_state KeeponTransmitter::State()
 	return kpn_pacer_state(pacer_, Ops::CpuNs(this));
 }
 
+std::uint32_t KeeponTransmitter::SingleBytes() const
+{
+	const bool trims = config_.mode != KPN_MODE_PAPER && config_.trim == KPN_TRIM_ANY;
+	return config_.slot_bytes - (trims ? config_.trim_down_bytes : 0);
+}
+
 std::uint32_t KeeponTransmitter::FrameBytesMax() const
 {
-	return std::max(config_.frame_bytes_max, SingleBytes(config_));
+	return std::max(config_.frame_bytes_max, SingleBytes());
 }
 
 std::int64_t KeeponTransmitter::OfPolls(std::int64_t (Latency::*count)() const) const

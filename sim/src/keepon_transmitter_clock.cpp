@@ -24,6 +24,31 @@ bool SameLaw(const kpn_clock &a, const kpn_clock &b)
 
 } // namespace
 
+void KeeponTransmitter::OnLinked(Transmitter *peer, TimePs propagation_ps)
+{
+	if (!spec_.keepon.Dual())
+		return;
+	auto *keepon = dynamic_cast<KeeponTransmitter *>(peer);
+	if (!keepon)
+		throw ValueError(
+			"station " + name_ +
+			": keepon.clock = \"dual\": there is no keepon station at the other end of its link, "
+			"whose frames it could count; use \"interpolated\"");
+	if (keepon->config_.frame_bytes_max > keepon->SingleBytes())
+		throw ValueError(
+			"station " + name_ +
+			": keepon.clock = \"dual\": the station at the other end of its link sends frames "
+			"of several slots, which cannot be counted as slots; use \"interpolated\", or leave out "
+			"frame_bytes_max there");
+	rx_ring_ = std::make_unique<RxRing>(world_, name_, spec_, *this, *keepon, propagation_ps,
+					    cpu_oscillator_, cpu_);
+}
+
+RxRing *KeeponTransmitter::Rx()
+{
+	return static_cast<RxRing *>(rx_ring_.get());
+}
+
 std::uint64_t KeeponTransmitter::CpuNsAt(TimePs t)
 {
 	const std::uint64_t ns =

@@ -141,7 +141,7 @@ void Port::OnHandedDone(TimePs now, std::uint64_t frame)
 		qdiscs_->Serve();
 }
 
-/// By whoever does it: a system call goes on, or a softirq sends.
+/// In its caller's context: a system call goes on, or a softirq sends.
 void Port::ToDriver(TxFrame &frame)
 {
 	const TimePs cost_ps = driver_.Draw();

@@ -280,6 +280,42 @@ void Simulation::SetGates(NodeId bridge, NodeId peer, std::int64_t base_ns,
 	node.bridge->SetGates(static_cast<std::uint32_t>(port), base_ns, entries);
 }
 
+void Simulation::SetPsfp(NodeId bridge, const PsfpSpec &spec)
+{
+	CheckBuilding();
+	const Node &node = NodeAt(bridge, "bridge");
+	const auto refuse = [&](const std::string &problem) {
+		throw ValueError("policing of " + Quoted(node.name) + ": " + problem);
+	};
+	if (!node.bridge)
+		refuse("it is no bridge");
+	if (node.bridge->Policing())
+		refuse("it has one already");
+	for (const StreamGateSpec &gate : spec.gates) {
+		std::int64_t cycle_ns = 0;
+		for (const StreamGateEntry &entry : gate.entries)
+			cycle_ns += entry.ns;
+		if (cycle_ns <= 0 || cycle_ns > 100 * kNsPerS)
+			refuse("cycle " + std::to_string(cycle_ns) + " ns of stream gate " +
+			       Quoted(gate.name) + " is not within 1 to 1e11");
+	}
+	std::vector<std::vector<std::uint32_t>> streams;
+	for (const StreamFilterSpec &filter : spec.filters) {
+		if (filter.gate >= static_cast<int>(spec.gates.size()) ||
+		    filter.meter >= static_cast<int>(spec.meters.size()))
+			refuse("a filter has gate " + std::to_string(filter.gate) + " and meter " +
+			       std::to_string(filter.meter) + ", which there are not");
+		auto &handles = streams.emplace_back();
+		for (const FlowId flow : filter.flows) {
+			if (flow >= world_.flows.size())
+				refuse("flow " + std::to_string(flow) + " does not exist");
+			handles.push_back(
+				node.bridge->Ingress().StreamOf(world_.flows[flow].header));
+		}
+	}
+	node.bridge->SetPsfp(spec, streams);
+}
+
 void Simulation::CheckRoute(const std::string &what, NodeId talker,
 			    const std::vector<NodeId> &route, NodeId listener) const
 {
@@ -396,6 +432,11 @@ FlowId Simulation::AddStream(StreamSpec spec)
 		throw ValueError(what + ": offset_ns = " + std::to_string(spec.offset_ns) +
 				 " is not within 0 to period_ns - 1 = " +
 				 std::to_string(spec.period_ns - 1));
+	const auto apart = static_cast<std::int64_t>(spec.turns_ns.size());
+	if (spec.cycle_ns > 0 && (apart == 0 || spec.cycle_ns / apart != spec.period_ns))
+		throw ValueError(what + ": cycle_ns = " + std::to_string(spec.cycle_ns) +
+				 " is not that of " + std::to_string(apart) +
+				 " turns of period_ns = " + std::to_string(spec.period_ns));
 	if (!spec.turns_ns.empty() && spec.turns_ns[0] != spec.offset_ns)
 		throw ValueError(what + ": turns_ns[0] = " + std::to_string(spec.turns_ns[0]) +
 				 " is not offset_ns = " + std::to_string(spec.offset_ns));
@@ -416,19 +457,24 @@ FlowId Simulation::AddStream(StreamSpec spec)
 	flow.port = PortTowards(spec.talker, spec.routes[0], spec.listeners[0]);
 	flow.frame_bytes = spec.frame_bytes;
 	flow.tc = static_cast<std::uint8_t>(spec.tc);
-	flow.period_ns = spec.period_ns;
-	flow.first_txtime_ns =
-		CeilDiv(world_.epoch_ns + spec.start_ns - spec.offset_ns, spec.period_ns) *
-			spec.period_ns +
-		spec.offset_ns;
-	// Turns are counted from the origin of network time, so that a plan means the same frame
+	const std::vector<std::int64_t> turns_ns =
+		spec.turns_ns.empty() ? std::vector{ spec.offset_ns } : spec.turns_ns;
+	const auto turns = static_cast<std::int64_t>(turns_ns.size());
+	flow.cycle_ns = spec.cycle_ns > 0 ? spec.cycle_ns : turns * spec.period_ns;
+	const auto begin_ns = [turns, cycle_ns = flow.cycle_ns](std::int64_t frame) {
+		return frame / turns * cycle_ns + frame % turns * cycle_ns / turns;
+	};
+	// Frames are counted from the origin of network time, so that a plan means the same frame
 	// whenever it starts.
-	const std::int64_t first = flow.first_txtime_ns / spec.period_ns;
-	for (std::size_t i = 0; i < spec.turns_ns.size(); i++) {
-		const std::size_t turn =
-			(static_cast<std::size_t>(first) + i) % spec.turns_ns.size();
-		flow.turns_ns.push_back(spec.turns_ns[turn] - spec.offset_ns);
-	}
+	const std::int64_t from_ns = world_.epoch_ns + spec.start_ns - spec.offset_ns;
+	std::int64_t first = from_ns / flow.cycle_ns * turns;
+	while (begin_ns(first) < from_ns)
+		first++;
+	flow.first_txtime_ns = begin_ns(first) + spec.offset_ns;
+	flow.turns_ns.clear();
+	for (std::int64_t frame = first; frame < first + turns; frame++)
+		flow.turns_ns.push_back(begin_ns(frame) - flow.first_txtime_ns +
+					turns_ns[static_cast<std::size_t>(frame % turns)]);
 	const FlowId id = NewFlow(std::move(flow), spec.queue);
 	for (std::size_t i = 0; i < spec.listeners.size(); i++)
 		Route(id, spec.routes[i], spec.listeners[i]);

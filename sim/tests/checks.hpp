@@ -30,6 +30,7 @@ void TestLatency(Checks &checks);
 void TestNodeClock(Checks &checks);
 void TestOscillator(Checks &checks);
 void TestPayload(Checks &checks);
+void TestPsfp(Checks &checks);
 void TestRegistry(Checks &checks);
 void TestServo(Checks &checks);
 void TestTcp(Checks &checks);

@@ -19,6 +19,7 @@ int main()
 	keepon::sim::test::TestNodeClock(checks);
 	keepon::sim::test::TestOscillator(checks);
 	keepon::sim::test::TestPayload(checks);
+	keepon::sim::test::TestPsfp(checks);
 	keepon::sim::test::TestRegistry(checks);
 	keepon::sim::test::TestServo(checks);
 	keepon::sim::test::TestTcp(checks);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The examples as the simulator was told of them, and what became of every frame.
+"""The examples as input of the simulator, and what became of every frame.
 
 `recorded/NAME.json` holds the calls that built a network, so that neither planner nor Python side
 has a part in it; `recorded/traces.json` what runs of it gave, one entry for each seed: the trace
@@ -71,7 +71,7 @@ NAMES = (*CASES, "mixed")
 
 
 class Recorder:
-    """Stands for a Simulation while it is built, and keeps what it was told."""
+    """Stands for a Simulation while it is built, and records the calls."""
 
     def __init__(self, epoch_ns: int) -> None:
         self.real = _sim.Simulation(1, epoch_ns)
@@ -220,7 +220,7 @@ def mixed() -> dict[str, Any]:
 
 
 def build_from(network: dict[str, Any], seed: int) -> Any:
-    """A simulation told what a recorded network says."""
+    """A simulation built by the calls of a recorded network."""
     sim = _sim.Simulation(seed, network["epoch_ns"])
     for name, *arguments in network["calls"]:
         getattr(sim, name)(*(typed(value) for value in arguments))

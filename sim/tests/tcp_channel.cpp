@@ -87,7 +87,7 @@ void TcpChannel::OnSegment(const TcpSegment &segment)
 	Put(arrival);
 }
 
-/// The board knows exactly what ACKs have told, and its sums are those of its segments.
+/// The board knows exactly what ACKs have said, and its sums are those of its segments.
 void TcpChannel::CheckBoard()
 {
 	Checks &checks = checks_;
@@ -98,7 +98,7 @@ void TcpChannel::CheckBoard()
 		const TcpScoreboard::Sent &sent = board[i];
 		EXPECT(sent.seq == next && sent_.count(sent.seq));
 		next = sent.End();
-		EXPECT(sent.sacked == (told_.count(sent.seq) > 0));
+		EXPECT(sent.sacked == (reported_.count(sent.seq) > 0));
 		EXPECT(!sent.sacked || (!sent.lost && !sent.again));
 		pipe += !sent.sacked && !sent.lost; // SetPipe() (a)
 		pipe += sent.again;                 // and (b)
@@ -141,17 +141,18 @@ void TcpChannel::OnAck(const TcpAck &ack)
 	const TcpState state = sender_.State();
 	const std::int64_t una = sender_.Una();
 	const TcpSenderCounts counts = sender_.Counts();
-	const std::size_t known = told_.size();
+	const std::size_t known = reported_.size();
 	acked_ = std::max(acked_, ack.ack);
 	for (std::int64_t at = una; at < acked_; at += mss)
-		told_.insert(at);
+		reported_.insert(at);
 	for (std::size_t i = 0; i < ack.block_count; i++) {
 		for (std::int64_t at = ack.blocks[i].left; at < ack.blocks[i].right; at += mss)
-			told_.insert(at);
+			reported_.insert(at);
 	}
 	sender_.OnAck(ack, now_);
 	CheckBoard();
-	CheckWindow(before, state, una, counts, static_cast<std::int64_t>(told_.size() - known));
+	CheckWindow(before, state, una, counts,
+		    static_cast<std::int64_t>(reported_.size() - known));
 }
 
 void TcpChannel::Run(TimePs until)

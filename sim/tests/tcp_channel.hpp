@@ -79,8 +79,8 @@ private:
 	// the slow account: left edges of segments
 	std::set<std::int64_t> sent_;
 	std::set<std::int64_t> arrived_;
-	std::set<std::int64_t> told_; // to the sender, by ACKs that came
-	std::int64_t acked_ = 0;      // the highest SEG.ACK that came
+	std::set<std::int64_t> reported_; // to the sender, by ACKs that came
+	std::int64_t acked_ = 0;          // the highest SEG.ACK that came
 };
 
 } // namespace keepon::sim::test

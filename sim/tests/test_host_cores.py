@@ -105,7 +105,7 @@ def test_a_stream_does_not_wait_for_a_load_but_the_load_for_it():
     assert np.abs(wire[0] - wire[1]).max() < 10_000_000
 
 
-def test_received_frames_take_the_core_from_whoever_sends():
+def test_received_frames_take_the_core_from_senders():
     received: list[Pair] = []
     for rate_bps in (0, 800_000_000):
         pair = Pair({"cores": 1, "irq_ns": 1_500, "softirq_ns": 4_000}, release="sleep")

@@ -291,7 +291,7 @@ void TestUncontended(Checks &checks)
 	EXPECT((log.seen == Seen{ { 105, 5 }, { 120, 3 }, { 120, 4 }, { 150, 1 }, { 150, 2 } }));
 }
 
-/// Turns of no length are turns; what nobody is told of takes its time; a late task is ready now.
+/// Turns of no length are turns; what has no handler takes its time; a late task is ready now.
 void TestTurns(Checks &checks)
 {
 	EventQueue events;

@@ -27,11 +27,14 @@ struct Until final : IngressFilter {
 	std::uint32_t stream;
 	TimePs until;
 
-	bool Passes(const Packet &, std::uint32_t of, TimePs now) override
+	std::optional<std::uint32_t> Drops(const Packet &, std::uint32_t of, TimePs now,
+					   Treatment &treatment) override
 	{
-		return of != stream || now < until;
+		if (of == stream && now >= until)
+			return kFiltered;
+		treatment.priority -= of == stream;
+		return std::nullopt;
 	}
-	std::uint32_t Place() const override { return kFiltered; }
 };
 
 Packet To(const FrameHeader &header)
@@ -99,6 +102,7 @@ void TestFilters(Checks &checks)
 	pipeline.AddFilter(std::make_unique<Until>(1, 100));
 	pipeline.AddFilter(std::make_unique<Until>(0, 200));
 	EXPECT(pipeline.Decide(To(HeaderOfFlow(1, 6)), 150).exits);
+	EXPECT(pipeline.Decide(To(HeaderOfFlow(1, 6)), 150).queue == 5);
 	IngressPipeline::Decision decision = pipeline.Decide(To(HeaderOfFlow(2, 6)), 150);
 	EXPECT(!decision.exits && decision.place == kFiltered);
 	EXPECT(!pipeline.Decide(To(HeaderOfFlow(1, 6)), 200).exits);

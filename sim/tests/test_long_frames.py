@@ -163,7 +163,7 @@ def test_best_effort_gets_what_the_grid_can_carry(slot_bytes, fragments, payload
     assert got <= 1.001
 
 
-def test_a_frame_longer_than_any_row_of_its_class_is_told():
+def test_a_frame_longer_than_any_row_of_its_class_is_oversize():
     sim = _sim.Simulation(1)
     spec = talker(105, FRAGMENTS, partition=[2] * 4 + [1] * 96)
     a = sim.add_station("a", {"driver": "keepon", **spec})

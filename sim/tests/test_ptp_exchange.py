@@ -262,7 +262,7 @@ def test_slots_too_short_for_ptp_are_refused():
     assert sim.clock(c)["domains"][0]["received"] >= 7
 
 
-def test_a_clock_to_be_set_by_ptp_needs_somebody_who_sets_it():
+def test_a_clock_to_be_set_by_ptp_needs_a_master():
     sim = _sim.Simulation(1)
     a, c = (sim.add_station(name, {"sync": "ptp"}) for name in "ac")
     sim.add_link(a, c, GIGABIT, 50)

@@ -256,7 +256,7 @@ def test_best_effort_loses_the_guard_times_the_rate():
     assert lost_ns == pytest.approx(held_ns[1] - held_ns[0], rel=0.05)
 
 
-def test_best_effort_is_as_fast_as_the_rate_that_guard_is_told():
+def test_best_effort_is_as_fast_as_the_rate_of_guard():
     """One of 100 Mb/s on a link of 1 Gb/s is shaped by it, as by sch_guard; 0 is the link's."""
     carried = []
     for options in ({}, {"rate_bps": 0}, {"rate_bps": 1_000 * MS}, {"rate_bps": 100 * MS}):
@@ -425,7 +425,7 @@ def test_best_effort_behind_a_frame_that_has_left_is_refused_or_moved(accounts, 
     assert (into_cycle(begin) >= TC2[0] - PREAMBLE_NS).all()
 
 
-def test_tcp_is_told_of_what_etf_refuses_and_collapses(accounts):
+def test_tcp_learns_of_what_etf_refuses_and_collapses(accounts):
     """N25: its window comes down, and with nothing under way it waits for a timer. Its host takes
     longer for a frame than the wire, so nothing is ever given a time in a window to come.
     """

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One of each sort of block that nobody but this file knows.
+// One of each sort of block, known to this file alone.
 #include <cstdlib>
 #include <deque>
 #include <memory>

@@ -140,10 +140,10 @@ def test_keyboard_interrupt_stops_soon_and_leaves_results():
     sim, flows = network(15)
     old = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        told_s: list[float] = []
+        called_s: list[float] = []
 
         def tell():
-            told_s.append(time.process_time())
+            called_s.append(time.process_time())
             signal.raise_signal(signal.SIGINT)
 
         timer = threading.Timer(0.3, tell)
@@ -154,7 +154,7 @@ def test_keyboard_interrupt_stops_soon_and_leaves_results():
         timer.join()
     finally:
         signal.signal(signal.SIGINT, old)
-    assert stopped_s - told_s[0] < 1
+    assert stopped_s - called_s[0] < 1
     now = sim.now_ns
     assert MS < now < 10_000_000 * MS
     summary = sim.stream(flows[0])
@@ -165,7 +165,7 @@ def test_keyboard_interrupt_stops_soon_and_leaves_results():
     assert again.trace_hash() == sim.trace_hash()
 
 
-def test_progress_is_told_and_its_errors_come_through():
+def test_progress_is_reported_and_its_errors_come_through():
     sim, _ = network(16)
     seen: list[int] = []
     assert sim.run(1500 * MS, seen.append)

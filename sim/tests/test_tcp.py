@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """TCP through the whole of a station and bridges: every frame ends somewhere, what is acknowledged
 was delivered, and loss costs throughput. Its machines have tests of their own (test_tcp.cpp);
-kernel/tests/test_tcp_beside.py sets Linux beside it.
+kernel/tests/test_tcp_compared.py sets Linux beside it.
 """
 
 from __future__ import annotations
@@ -181,7 +181,7 @@ def test_only_a_link_can_lose():
     ("way_ns", "most"),
     [
         (1_000_000, 0),
-        # a quarter of the round trip is too little, until the receiver has told of copies
+        # a quarter of the round trip is too little, until the receiver has reported copies
         (250_000, 10),
     ],
 )

@@ -253,7 +253,7 @@ void TestDuplicateBlock(Checks &checks)
 	}
 }
 
-/// RFC 7323 section 4.3: what leaves a hole does not set the time stamp that is told.
+/// RFC 7323 section 4.3: what leaves a hole does not set the time stamp that is echoed.
 void TestEchoedStamp(Checks &checks)
 {
 	TcpReceiverSpec spec;

@@ -290,12 +290,16 @@ def test_free_running_stations_drift_apart():
     assert errors[-1] - errors[0] == pytest.approx(-20e-6 * 0.985e9, abs=200)
 
 
-def test_frames_in_turn_leave_at_their_own_releases_counted_from_the_origin_of_time(link):
-    slot_ns, turns = 10_000, [200_064, 210_064, 240_064]
-    net = link(stream={"offset_ns": turns[0], "turns_ns": turns, "start_ns": 11 * MS}).run(40)
+@pytest.mark.parametrize("more_ns", [0, 2])
+def test_frames_in_turn_leave_at_their_own_releases_counted_from_the_origin_of_time(link, more_ns):
+    """Also of a rate whose period has a fraction of a ns."""
+    slot_ns, turns, cycle_ns = 10_000, [200_064, 210_064, 240_064], 3 * MS + more_ns
+    stream = {"offset_ns": turns[0], "turns_ns": turns, "cycle_ns": cycle_ns, "start_ns": 11 * MS}
+    net = link(stream=stream).run(40)
     frames = net.frames
     sent = frames["wire_ps"] >= 0
     assert sent.sum() >= 25
-    for txtime_ns in frames["txtime_ns"]:
-        assert txtime_ns % MS == turns[txtime_ns // MS % len(turns)]
+    first = (int(frames["txtime_ns"][0]) - turns[0] + 1) * 3 // cycle_ns
+    for number, txtime_ns in enumerate(frames["txtime_ns"], first):
+        assert txtime_ns == number * cycle_ns // 3 + turns[number % 3]
     assert abs(net.release_errors_ps()).max() < slot_ns * 1000

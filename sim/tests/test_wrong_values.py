@@ -153,6 +153,7 @@ STREAMS = [
     ({"offset_ns": 5, "turns_ns": [6, 5]}, "turns_ns"),
     ({"offset_ns": 5, "turns_ns": [5, 2_000_000]}, "turns_ns"),
     ({"offset_ns": 5, "turns_ns": [5, -1]}, "turns_ns"),
+    ({"offset_ns": 5, "turns_ns": [5, 5], "cycle_ns": 3_000_000}, "cycle_ns"),
     ({"frame_bytes": 63}, "frame_bytes"),
     ({"frame_bytes": 9_019}, "frame_bytes"),
     ({"tc": 16}, "tc"),

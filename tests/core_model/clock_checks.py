@@ -63,7 +63,7 @@ class ClockChecks(Twin):
         params = self.case.params
         idle_ps = restart.start_ps - self.wire_end_ps
         ideal_ns = self.law.at(restart.position_ps) + idle_ps * (1 + self.law.adjustment) / 1000
-        # the wire starts again when all that had left is told of, which may take several polls
+        # the wire starts again when all that had left is reported, which may take several polls
         stall_ps = restart.start_ps - min(self.poll_ps, self.wire_end_ps)
         allowed_ns = Fraction(
             self.strip_ps

@@ -162,7 +162,7 @@ class FrameChecks(Twin):
                 # nor one that is off the grid
                 # as far as that was known when it was decided
                 lock_seq = max(before.lock_seq, self.now.lock_seq)
-                first = max(self.now.unhurried_first, min(lock_seq, min(targets) + reach))
+                first = max(self.now.margin_first, min(lock_seq, min(targets) + reach))
             require(
                 scheduled
                 and policy != RESCHEDULE

@@ -171,13 +171,13 @@ class Answer:
 
 @dataclass(frozen=True)
 class View:
-    """What the pacer knows when a frame is submitted; `unhurried_first` is for frames that may have
-    another slot.
+    """What the pacer knows when a frame is submitted; `margin_first` is the first slot, behind the
+    margin for stores, for frames that may have any of several.
     """
 
     window_valid: bool
     window_first: int
-    unhurried_first: int
+    margin_first: int
     window_end: int
     lock_seq: int
     base: int
@@ -221,7 +221,7 @@ def answer_scheduled(
         return Answer(frozenset({"PENDING"}), frozenset({target}))
     if shape.late[frame.tc] == STRICT:
         return Answer(frozenset(reasons))
-    begin = max(view.unhurried_first, target, min(view.lock_seq, view.window_end))
+    begin = max(view.margin_first, target, min(view.lock_seq, view.window_end))
     end = view.window_end
     if shape.late[frame.tc] == RELAXED:
         # one ring length after its own slot, however early or late it was handed over

@@ -23,7 +23,7 @@
 	X(window_valid, window.valid)                      \
 	X(window_first, window.first_seq)                  \
 	X(window_end, window.end_seq)                      \
-	X(unhurried_first, unhurried.first_seq)            \
+	X(margin_first, with_margin.first_seq)             \
 	X(lead_slots, kpn_pacer_lead_slots(rig->pacer))    \
 	X(synchronised, state.synchronised)                \
 	X(clock_error_ps, state.clock_error_ps)            \
@@ -72,7 +72,7 @@ void shim_report(struct shim *shim, u64 *values)
 	u64 cpu_ns = fake_nic_cpu_ns(nic);
 	struct kpn_head head = kpn_pacer_head(rig->pacer, cpu_ns);
 	struct kpn_window window = kpn_pacer_window(rig->pacer, cpu_ns);
-	struct kpn_window unhurried = kpn_pacer_window(rig->pacer, cpu_ns + SHIM_STORE_NS);
+	struct kpn_window with_margin = kpn_pacer_window(rig->pacer, cpu_ns + SHIM_STORE_NS);
 	struct kpn_state state = kpn_pacer_state(rig->pacer, cpu_ns);
 	struct kpn_time now = kpn_pacer_gettime(rig->pacer, cpu_ns);
 	struct kpn_limits limits = kpn_pacer_limits(rig->pacer);

@@ -58,7 +58,7 @@ class Submitting(Polling):
         view = View(
             bool(self.now.head_valid),
             self.now.window_first,
-            self.now.unhurried_first,
+            self.now.margin_first,
             self.now.window_end,
             self.now.lock_seq,
             self.now.base,
@@ -223,7 +223,7 @@ class Submitting(Polling):
         if waiting >= room or len(held) >= room:
             answers.append(full)
         if view.window_valid and not waiting:
-            begin = view.unhurried_first
+            begin = view.margin_first
             for seq, frame in self.ring.items():
                 if frame.tc == tc and frame.txtime_ns is None:
                     begin = max(begin, seq + 1)
@@ -236,7 +236,7 @@ class Submitting(Polling):
                 answers.append(Answer(frozenset({"PENDING"}), frozenset({seq})))
                 if (
                     not before
-                    and seq - view.unhurried_first < self.case.params["batch_slots"]
+                    and seq - view.margin_first < self.case.params["batch_slots"]
                     and not held
                     and yielding < self.case.params["budget_frames"]
                 ):

@@ -41,7 +41,10 @@ answer=$(keepon plan my.toml 2>&1)
 is "$?" 3 "a plan needs package keepon"
 like "$answer" '^keepon: command "plan" is of package keepon, which is not installed here .*; run apt-get install \./keepon_\*\.deb; ' \
 	"and one sentence says so"
+printf 'schema = "keepon.machine/1"\niface = "eth0"\n[plan]\nfile = "p.json"\nscenario = "s.toml"\nstation = "a"\n' \
+	>/etc/keepon/cell.toml
 like "$(keepon start --boot cell 2>&1)" "is of package keepon, .*; run apt-get install \./keepon_\*\.deb$" "so does a file in /etc/keepon"
+rm /etc/keepon/cell.toml
 run "there is a folder for links" test -d /etc/keepon
 
 # --- the whole command
@@ -107,8 +110,8 @@ like "$(fish -c 'complete -C "keepon pl"')" "^plan" "fish completes a command"
 like "$(fish -c 'complete -C "keepon run --tar"')" "^--target" "fish completes an option"
 
 # --- modules
-told=$(install ./old/keepon-dkms_*.deb)
-like "$told" "no modules for the running kernel $foreign, as its headers are not here; run: apt-get install linux-headers-$foreign$" \
+printed=$(install ./old/keepon-dkms_*.deb)
+like "$printed" "no modules for the running kernel $foreign, as its headers are not here; run: apt-get install linux-headers-$foreign$" \
 	"without headers one sentence says so"
 run "and the package is installed" dpkg-query -W keepon-dkms
 run "systemd-networkd leaves links alone" grep -qx Kind=keepon /usr/lib/systemd/network/00-keepon.network
@@ -146,10 +149,10 @@ gcc=$(readlink -f "$(command -v gcc)")
 dkms uninstall keepon/"$OLD" -k "$RUNNING" >/dev/null 2>&1
 dkms unbuild keepon/"$OLD" -k "$RUNNING" >/dev/null 2>&1
 mv "$gcc" "$gcc.away"
-told=$(dpkg-reconfigure keepon-dkms 2>&1)
+printed=$(dpkg-reconfigure keepon-dkms 2>&1)
 # A plus in the kernel's name is no operator.
-like "$told" "^keepon-dkms: the modules do not build for the running kernel $(echo "$RUNNING" | sed 's/[+.]/\\&/g'); read /var/lib/dkms/keepon/" \
-	"a failing build is told in one sentence"
+like "$printed" "^keepon-dkms: the modules do not build for the running kernel $(echo "$RUNNING" | sed 's/[+.]/\\&/g'); read /var/lib/dkms/keepon/" \
+	"a failing build is one sentence"
 mv "$gcc.away" "$gcc"
 examine
 like "$(found keepon)" "why dkms could not build it is in /var/lib/dkms/keepon/$OLD/build/make.log" "doctor says where to read why"
@@ -161,9 +164,9 @@ mkdir -p /lib/modules/99.0.0/build/include
 touch /lib/modules/99.0.0/build/Makefile /lib/modules/99.0.0/modules.dep
 run "apt configures the headers of an unknown kernel" /etc/kernel/header_postinst.d/dkms 99.0.0
 running 99.0.0
-told=$(dpkg-reconfigure keepon-dkms 2>&1)
-like "$told" "^keepon: no modules for kernel 99.0.0, as this version knows" "one sentence says why there are no modules"
-is "$(echo "$told" | grep -c "do not build")" 0 "and none that a build has failed" || echo "$told"
+printed=$(dpkg-reconfigure keepon-dkms 2>&1)
+like "$printed" "^keepon: no modules for kernel 99.0.0, as this version knows" "one sentence says why there are no modules"
+is "$(echo "$printed" | grep -c "do not build")" 0 "and none that a build has failed" || echo "$printed"
 run "and the package is configured" dpkg-query -W keepon-dkms
 examine
 like "$(found keepon)" "this version of Keepon knows kernels" "doctor says it, too"

@@ -30,8 +30,8 @@ def tools(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def lab(tools: Path) -> Iterator[Lab]:
     """Interface `va` in one namespace, `vb` in the other.
 
-    Linux begins to stamp frames in software a while after somebody has asked for it, on a busy
-    machine after many frames: somebody has asked all the time.
+    Linux begins to stamp frames in software a while after a socket has asked for it, on a busy
+    machine after many frames: this socket asks all the time.
     """
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
         asking.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMP, 1)

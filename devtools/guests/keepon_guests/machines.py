@@ -45,14 +45,12 @@ class Machine:
     virtio: bool = True
 
     def command_line(self, cpus: int) -> str:
-        """What the kernel is told. On a board it is to leave the CPUs alone that would
-        not answer.
-        """
+        """Of the kernel. On a board it is to leave the CPUs alone that would not answer."""
         return f"console={self.console},115200 {COMMAND_LINE} {self.options}".format(cpus=cpus)
 
     @property
     def make_variables(self) -> tuple[str, ...]:
-        """What kbuild has to be told."""
+        """Variables of kbuild."""
         return (f"ARCH={self.kbuild}", f"CROSS_COMPILE={self.compiler}") if self.foreign else ()
 
     def qemu(self, memory_mb: int, cpus: int) -> list[str]:

@@ -74,7 +74,7 @@ def plan_links(root: Path, folder: Path) -> dict[str, Path]:
 
 
 def make_variables(kernel: Kernel) -> tuple[str, ...]:
-    """What make is told for this kernel beyond where everything is."""
+    """Variables of make for this kernel, besides folders."""
     return (*kernel.machine.make_variables, *(WATCHED if kernel.flavour in BUILT_HERE else ()))
 
 

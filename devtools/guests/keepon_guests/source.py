@@ -102,7 +102,7 @@ def unset_options(wanted: str, config: str) -> list[str]:
 def unpack(family: str, folder: Path, arguments: Callable[[str], list[str]]) -> str:
     """Sources into `folder`, which is made again; the file name of their package.
 
-    `arguments`: what tar is told besides, by the name of the archive's own folder.
+    `arguments`: further ones of tar, from the name of the archive's own folder.
     """
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()

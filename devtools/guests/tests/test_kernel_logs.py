@@ -182,7 +182,7 @@ def test_wrong_arguments_are_refused_before_anything_runs(
         run_guest(Kernel("6.1", "cloud", "6.1.0-1-cloud-amd64", tmp_path), **arguments)  # type: ignore[arg-type]
 
 
-def test_two_runs_that_differ_are_told_apart(tmp_path: Path) -> None:
+def test_two_runs_that_differ_are_distinguished(tmp_path: Path) -> None:
     first = judge(tmp_path, SOUND, files={"out/a": b"1", "out/b": b""})
     assert differences(first, first) == []
     second = replace(first, stdout="said\nmore\n", files={"a": b"2", "b": b""}, virtual_seconds=1.0)

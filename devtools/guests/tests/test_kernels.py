@@ -160,7 +160,7 @@ def test_any_change_of_an_input_changes_the_hash(tmp_path: Path) -> None:
     assert first != modules.input_hash(kernel, links, [])
 
 
-def test_warnings_of_kbuild_are_told_from_its_chatter() -> None:
+def test_warnings_of_kbuild_are_found_among_its_chatter() -> None:
     output = """make: Entering directory
 warning: the compiler differs from the one used to build the kernel
   CC [M]  x.o

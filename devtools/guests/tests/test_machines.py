@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Guests of another architecture: which kernel is theirs, what they are told, and how their results
-come back.
+"""Guests of another architecture: which kernel is theirs, what it is started with, and how their
+results come back.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Memory of the kernel, mapped: where the device cannot reach it, or where it is told so
- * (swiotlb=force), it has copies, and bytes that a driver forgets to give never arrive.
+ * Memory of the kernel, mapped: where the device cannot reach it, or with swiotlb=force,
+ * it has copies, and bytes that a driver forgets to give never arrive.
  */
 #include <linux/slab.h>
 

@@ -81,11 +81,11 @@ struct card_frame {
  *	the interface is down
  * @tx: frame of each descriptor of the ordinary ring
  * @tx_next, @tx_done: ordinary frames handed over and found sent, modulo 2^32; see card_first()
- * @link: as card_link_is() was told last
+ * @link: last argument of card_link_is()
  * @count: sums, by the driver's counters
  * @up: rings and interrupt are there; after a reset that failed, and asleep, the interface may be
  *	up without. RTNL
- * @lent: the transmit ring is somebody else's; RTNL and netif_tx_lock
+ * @lent: the transmit ring is an owner's; RTNL and netif_tx_lock
  * @gone: registers read as all ones
  * @own_buffers: frames of the lent ring, of @own_slots
  * @own_slot_bytes: of its placeholders

@@ -125,7 +125,7 @@ int card_stop(struct net_device *dev)
 {
 	struct card *card = netdev_priv(dev);
 
-	/* whoever had claimed a ring has heard NETDEV_GOING_DOWN, and has given it back */
+	/* the owner of a claimed ring has heard NETDEV_GOING_DOWN, and has given it back */
 	card->driver->down(card);
 	return 0;
 }

@@ -8,9 +8,8 @@
 
 enum {
 	/*
-	 * Chosen, not measured: nobody has seen a card do it yet (docs/nics.md). A fetch of
-	 * descriptor and data over the bus, how late an index may be told of it, and how often it
-	 * can be asked.
+	 * Chosen, not measured on a card yet (docs/nics.md). A fetch of descriptor and data over
+	 * the bus, how late an index may show it, and how often the index can be read.
 	 */
 	CARD_RESTART_NS_MAX = 20000,
 	CARD_INDEX_LATE_NS = 2000,

@@ -63,7 +63,7 @@ struct gem_ring {
  * @queues: bit n: it has queue n
  * @desc_words: of a descriptor
  * @desc_ahead: descriptors that it may read beyond the end of a ring
- * @clears_causes: what the interrupt register has told, reading has cleared
+ * @clears_causes: reading the interrupt register clears the causes it shows
  * @config: NET_CFG as written last; @config_lock
  * @control: NET_CTRL without what acts once; written under @control_lock
  * @irqs: causes that are not masked when nobody polls

@@ -132,6 +132,8 @@ int gem_phy_connect(struct gem_nic *nic)
 	/* PAUSE would let the wire stand still */
 	phy_remove_link_mode(phy, ETHTOOL_LINK_MODE_Pause_BIT);
 	phy_remove_link_mode(phy, ETHTOOL_LINK_MODE_Asym_Pause_BIT);
+	/* a PHY that stamps would be asked for clock and stamps instead of the link */
+	phy->mii_ts = NULL;
 	return 0;
 }
 

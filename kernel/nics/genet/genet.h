@@ -71,7 +71,7 @@ struct genet_slot {
  * @counted: registers of genet_counter as read last
  * @discarded: frames that found no descriptor, modulo 2^32; @discards: the controller's count of
  *	them, as read last. Written under @discards_lock
- * @rx_lent: somebody counts received frames; changes with NAPI off, under RTNL
+ * @rx_lent: an owner counts received frames; changes with NAPI off, under RTNL
  * @rx_taken: place of the next frame to be counted; as the next two: of the operations of the ring
  * @rx_missed: frames that found no descriptor since it was lent, or were counted too late
  * @rx_discarded: @discarded as read last
@@ -143,8 +143,8 @@ void genet_set_address(struct genet_nic *nic);
 /** genet_set_filters() - who is heard, by the flags and lists of the device */
 void genet_set_filters(struct net_device *dev);
 /**
- * genet_open_filters() - whoever counts received frames gets all of them: bad ones, and those to
- * others; or no longer. RTNL
+ * genet_open_filters() - receive all frames, bad ones and those to others, for an owner that counts
+ * them; or no longer. RTNL
  */
 void genet_open_filters(struct genet_nic *nic);
 /** genet_start_mac() - after a reset: RGMII, buffers, filters, receiver on */

@@ -169,7 +169,7 @@ void genet_start_mac(struct genet_nic *nic)
 	genet_write(nic, EXT_RGMII_OOB_CTRL, rgmii | RGMII_MODE_EN);
 	genet_write(nic, UMAC_MAX_FRAME_LEN, GENET_MAC_BYTES_MAX);
 	genet_write(nic, TBUF_CTRL, 0);
-	/* whoever had the controller may have had EEE on */
+	/* its driver before may have left EEE on */
 	genet_write(nic, UMAC_EEE_CTRL, 0);
 	genet_write(nic, TBUF_ENERGY_CTRL, 0);
 	genet_write(nic, RBUF_ENERGY_CTRL, 0);
@@ -241,7 +241,7 @@ void genet_stop_transmit(struct genet_nic *nic)
 
 void genet_start_transmit(struct genet_nic *nic, u32 slots)
 {
-	/* carrier may be told of before adjust_link() has run */
+	/* carrier may be reported before adjust_link() has run */
 	if (nic->card.dev->phydev->link)
 		genet_end_reset(nic);
 	genet_start_dma(nic, TDMA, slots);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The controller of the device tree is driven only if somebody says so (`driver_override`): the
- * kernel's own driver keeps what it has. The module has no aliases, so nothing loads it by itself.
+ * The controller of the device tree is driven only by `driver_override`: the kernel's own driver
+ * keeps what it has. The module has no aliases, so nothing loads it by itself.
  */
 #include <linux/bitfield.h>
 #include <linux/dma-mapping.h>

@@ -14,8 +14,8 @@
 enum { MDIO_US = 2000 };
 
 /*
- * As bcmgenet has it, for the Pi's PHY sleeps as deep as it was told to by who had it before, and
- * wakes up from there only for somebody who says the same.
+ * As bcmgenet has it: the Pi's PHY sleeps as deep as the flags of the driver before say, and wakes
+ * up from there only with the same flags.
  */
 static const u32 phy_flags =
 	PHY_BRCM_AUTO_PWRDWN_ENABLE | PHY_BRCM_DIS_TXCRXC_NOENRGY | PHY_BRCM_IDDQ_SUSPEND;
@@ -117,6 +117,8 @@ int genet_phy_connect(struct genet_nic *nic)
 	/* PAUSE would let the wire stand still */
 	phy_remove_link_mode(phy, ETHTOOL_LINK_MODE_Pause_BIT);
 	phy_remove_link_mode(phy, ETHTOOL_LINK_MODE_Asym_Pause_BIT);
+	/* a PHY that stamps would be asked for clock and stamps instead of the link */
+	phy->mii_ts = NULL;
 	return 0;
 }
 

@@ -14,7 +14,7 @@
 enum {
 	/*
 	 * Chosen, not measured: the frame goes through the buffers and over the bus before the
-	 * index counts it, and the end of it may be told at that of the gap.
+	 * index counts it, and the index may move only at the end of the gap.
 	 */
 	INDEX_LAG_NS_MAX = 3000,
 	/* of the log, NAPI may be in the middle of writing so many again */
@@ -70,7 +70,7 @@ static u32 rx_take(void *context, u32 frames_max, u32 *frame_bytes)
 		frames++;
 	nic->rx_taken += frames;
 	if (!bytes) {
-		/* whoever takes so late learns that it does not know where the wire is */
+		/* an owner that takes so late learns that it does not know where the wire is */
 		nic->rx_missed += frames;
 		bytes = KPN_FRAME_BYTES_MIN;
 	}

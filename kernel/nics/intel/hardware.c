@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Reset, addresses and what the MAC is told. PAUSE frames are neither sent nor obeyed and EEE is
+ * Reset, addresses and settings of the MAC. PAUSE frames are neither sent nor obeyed and EEE is
  * off: the wire of a lent ring never stands still by right.
  */
 #include <linux/bitfield.h>

@@ -4,7 +4,7 @@
  * keepon.ko. One transmit ring, one receive ring, one interrupt, linear frames.
  *
  *	main		PCI: probe, remove, sleep, errors
- *	hardware	reset, addresses, what the MAC is told
+ *	hardware	reset, addresses, settings of the MAC
  *	phy		MDIO and link state
  *	transmit	ordinary frames out, descriptors
  *	receive		frames in
@@ -45,7 +45,7 @@ enum {
  * @eee: has EEER
  * @pcie: bus mastering is to be stopped before a reset
  * @tx_fifo_bytes: of the transmit packet buffer as this driver leaves it
- * @seen: somebody has measured it (docs/nics.md); 0: only models of it were seen
+ * @seen: a card was measured (docs/nics.md); 0: only models of it were seen
  */
 struct intel_chip {
 	const char *name;
@@ -142,7 +142,7 @@ void intel_start_transmit(struct intel_nic *nic, const struct intel_ring *ring);
 
 /* ---- phy ---- */
 
-/** intel_phy_init() - the MII library is told how to reach the PHY */
+/** intel_phy_init() - give the MII library access to the PHY */
 void intel_phy_init(struct intel_nic *nic);
 /** intel_phy_acquire() - firmware keeps off the PHY; may sleep. false: firmware does not let go */
 bool intel_phy_acquire(struct intel_nic *nic);

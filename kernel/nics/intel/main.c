@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * PCI. A controller is driven only if somebody says so (`driver_override`): the kernel's own
- * drivers keep what they have. The module has no aliases, so nothing loads it by itself.
+ * PCI. A controller is driven only by `driver_override`: the kernel's own drivers keep what they
+ * have. The module has no aliases, so nothing loads it by itself.
  */
 #include <linux/etherdevice.h>
 #include <linux/module.h>
@@ -117,7 +117,7 @@ static int probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	/* a bus that falls asleep between two frames would keep the wire waiting */
 	if (nic->chip->pcie)
 		pci_disable_link_state(pdev, PCIE_LINK_STATE_L0S | PCIE_LINK_STATE_L1);
-	/* not before: whoever had it may have left it with rings in memory that is another's now */
+	/* not before: the driver before may have left rings in memory that is another's now */
 	pci_set_master(pdev);
 	/* what slot_reset() gives back; a reset of the slot forgets it */
 	pci_save_state(pdev);
@@ -143,7 +143,7 @@ static void remove(struct pci_dev *pdev)
 	struct net_device *dev = pci_get_drvdata(pdev);
 	struct card *card = netdev_priv(dev);
 
-	/* pulled out: whoever holds the ring need not find out by itself */
+	/* pulled out: the owner of the ring need not find out by itself */
 	if (!pci_device_is_present(pdev)) {
 		card->gone = true;
 		keepon_native_lost(dev);

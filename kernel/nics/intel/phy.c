@@ -164,7 +164,7 @@ bool intel_phy_answers(struct intel_nic *nic)
 
 /*
  * A PHY that has negotiated keeps its link over a reset of the MAC and is left alone. Not every one
- * begins by itself: QEMU's 82576 waits until it is told to, and forgets its link with each reset.
+ * begins by itself: QEMU's 82576 waits to be started, and forgets its link with each reset.
  * The kernel's own drivers leave it without power, which a reset of the MAC does not change.
  */
 void intel_phy_start(struct intel_nic *nic)

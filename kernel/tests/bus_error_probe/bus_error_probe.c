@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A fatal error of the bus as a PCI driver hears of it, and a slot that forgets where the card's
- * registers were: `modprobe bus_error_probe dev=eth0`. Loading returns when the driver has been
- * told that all is over.
+ * registers were: `modprobe bus_error_probe dev=eth0`. Loading returns after the last
+ * callback of the driver.
  */
 #include <linux/delay.h>
 #include <linux/module.h>

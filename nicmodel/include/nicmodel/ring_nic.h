@@ -113,7 +113,7 @@ struct ring_nic_frame {
  * @seed: of the drawn values
  * @coherent: the NIC fetches from @buffers; false: from @device_buffers, which the CPU's stores
  *	reach when they are
- *	written back: by ring_nic_commit() and ring_nic_retire(), and no more of them than these are told
+ *	written back: by ring_nic_commit() and ring_nic_retire(), and only the bytes these name
  * @buffers: ring_slots buffers, @buffer_stride bytes apart, zeroed by the caller, alive as long as
  *	the NIC
  * @device_buffers: as @buffers, if not @coherent: what stands in memory behind the CPU's cache
@@ -236,7 +236,7 @@ uint8_t *ring_nic_buffer(struct ring_nic *nic, uint32_t desc_idx, uint64_t now_p
 /**
  * ring_nic_commit() - descriptor becomes a real frame
  * @frame_bytes: its length with FCS
- * @data_bytes: bytes of it that torn frames are told by
+ * @data_bytes: bytes of it by which torn frames are recognised
  * @written_bytes: from the buffer's first byte on, written back before that if memory is not
  *	coherent
  */

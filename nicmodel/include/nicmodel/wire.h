@@ -14,8 +14,7 @@ enum {
 };
 
 /**
- * struct ring_nic_pause - the MAC was told by its peer not to transmit (PAUSE, IEEE Std 802.3 annex
- * 31B)
+ * struct ring_nic_pause - the peer has the MAC not transmit (PAUSE, IEEE Std 802.3 annex 31B)
  * @at_ps: no frame starts at or after this moment; the one on the wire is finished
  * @idle_ps: how long the wire then stays idle, counted from the end of that frame. Fetches go on as
  *	far as there is room.

@@ -216,12 +216,12 @@ def _checks(found: dict[str, dict[str, Role]]) -> list[Check]:
         )
     read = found[PUBLISHED][SLAVE]
     counter = found[OURS][SLAVE]
-    late, told = read.read_us - read.error_us, counter.read_us - counter.error_us
+    late, early = read.read_us - read.error_us, counter.read_us - counter.error_us
     checks.append(
         Check(
             "read as counter, keepon's clock is later than as interpolated",
-            late > 0.2 > told,
-            f"reading against the clock itself: {late:+.3f} us as counter, {told:+.3f} us as"
+            late > 0.2 > early,
+            f"reading against the clock itself: {late:+.3f} us as counter, {early:+.3f} us as"
             " interpolated",
         )
     )

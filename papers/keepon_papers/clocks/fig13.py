@@ -350,8 +350,8 @@ def _findings(settings: Settings, clocks: dict[str, Clock]) -> list[str]:
         (
             "That a second clock covers for a poller that is held up is true of the published"
             " merge's idea, but needs the two clocks to agree first, which they do not (Figure 22's"
-            " study). Ours needs no second clock for that: a reading between polls is told from the"
-            " CPU's counter, held up or not."
+            " study). Ours needs no second clock for that: a reading between polls is interpolated"
+            " from the CPU's counter, held up or not."
         ),
         (
             "The published mean deviation of the single clock, 0.64 us, is what a staircase of"

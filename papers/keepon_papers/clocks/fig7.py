@@ -177,7 +177,7 @@ def part(settings: Settings, spread: Spread) -> Part:
             "that means are the target: no more than a crystal and, over the whole measurement, one"
             " edge can part them"
         ),
-        "that the oscilloscope and the pin are ideal: edges are told in true time",
+        "that the oscilloscope and the pin are ideal: edges are stamped in true time",
         (
             "how wide the hardware clock's periods spread: its reads take no time of their own, so"
             f" what is left is one turn of the loop, read_ns = {settings.read_ns} ns"
@@ -349,7 +349,7 @@ def _findings(settings: Settings, compared: dict[str, Wave], swept: dict[int, Wa
             "Granularity alone makes no jitter here: 36 us is a whole number of slots, and slots"
             " are sent without a gap. What spreads the periods is when the poll thread sees a"
             " slot's end: the latency of a poll and the duration of its reads, once at either"
-            " edge. Told from the CPU's counter between polls (ours) the standard deviation is"
+            " edge. With clocks interpolated from the CPU's counter (ours) the deviation is"
             f" {ours.period_ns.std():.0f} instead of {emulated.period_ns.std():.0f} ns; what is"
             " left is a reader that waits for a poll under way."
         ),

@@ -151,8 +151,8 @@ def part(settings: Settings, spread: Spread) -> Part:
             " sees it."
         ),
         (
-            "Read as interpolated none of this is there: between polls the clock is told from the"
-            " CPU's counter."
+            "Read as interpolated none of this is there: between polls the clock is"
+            " interpolated from the CPU's counter."
         ),
     ]
     figure.by_construction = [

@@ -27,7 +27,7 @@ from keepon_papers.study import Found
 S = TypeVar("S", bound=Settings)
 Make = Callable[[S, Sequence[Finding], Sequence[Task]], list[Part]]
 """Parts of settings, at least one finding and all tasks."""
-Told = Callable[[int, int, Finding], None]
+OnProgress = Callable[[int, int, Finding], None]
 """Sets done, sets there are, and the last one."""
 
 
@@ -40,7 +40,7 @@ class Results:
 
 
 @contextmanager
-def progress(total: int) -> Iterator[Told | None]:
+def progress(total: int) -> Iterator[OnProgress | None]:
     """A bar on stderr when that is a terminal, else nothing."""
     if not sys.stderr.isatty():
         yield None
@@ -55,7 +55,7 @@ def progress(total: int) -> Iterator[Told | None]:
         yield lambda done, _, last: bar.update(shown, completed=done, description=last.name)
 
 
-def decide(tasks: Sequence[Task], spread: Spread, told: Told | None = None) -> Results:
+def decide(tasks: Sequence[Task], spread: Spread, on_progress: OnProgress | None = None) -> Results:
     """Decide all sets; after Ctrl-C those that were decided.
 
     Raises:
@@ -72,8 +72,8 @@ def decide(tasks: Sequence[Task], spread: Spread, told: Told | None = None) -> R
         ) as found:
             for _, finding in found:
                 results.findings.append(finding)
-                if told is not None:
-                    told(len(results.findings), len(tasks), finding)
+                if on_progress is not None:
+                    on_progress(len(results.findings), len(tasks), finding)
     except KeyboardInterrupt:
         results.interrupted = True
     results.findings.sort(key=lambda finding: finding.position)
@@ -90,8 +90,8 @@ def experiment(settings: S, spread: Spread, make: Make[S]) -> Found:
         PlanRejectedError: the independent checker disagrees with an answer.
     """
     tasks = sets.tasks(settings)
-    with progress(len(tasks)) as told:
-        results = decide(tasks, spread, told)
+    with progress(len(tasks)) as on_progress:
+        results = decide(tasks, spread, on_progress)
     if not results.findings:
         raise KeyboardInterrupt
     parts = make(settings, results.findings, tasks)

@@ -183,13 +183,13 @@ def _compared(findings: Sequence[Finding]) -> list[Comparison]:
                 f"proven infeasible beyond {falls} %, %",
                 share_percent(heavy, INFEASIBLE),
                 None,
-                "not told apart there",
+                "not distinguished there",
             ),
             (
                 f"unknown beyond {falls} %, %",
                 share_percent(heavy, UNKNOWN),
                 None,
-                "not told apart there",
+                "not distinguished there",
             ),
         ]
     for name, group, text in (
@@ -266,19 +266,19 @@ def _fall(findings: Sequence[Finding], limit_s: float) -> list[str]:
     if not light or not heavy:
         return []
     before, after = share_percent(light, FEASIBLE), share_percent(heavy, FEASIBLE)
-    told = (
+    sentence = (
         f"beyond {falls} % {after:.1f} % of the sets are feasible, up to there {before:.1f} %"
         f" ({_counts(heavy)})"
     )
     # Below this the fall would be at least as much the problem's as the solver's.
     if after >= ALMOST_ALL_PERCENT:
         return [
-            told
+            sentence
             + ": with sets drawn as here the published fall does not come from the problem. What"
             f" is left is its solver: no answer in {PUBLISHED_LIMIT_S} s counts as infeasible"
             " (docs/planner-measured.md has Z3 on such sets)"
         ]
-    return [told + f", with {limit_s:g} s for each set"]
+    return [sentence + f", with {limit_s:g} s for each set"]
 
 
 def part(findings: Sequence[Finding], tasks: Sequence[Task], settings: Settings) -> Part:

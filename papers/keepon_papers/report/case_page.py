@@ -98,17 +98,17 @@ def section(extra: Reproduction) -> str:
 
 def reproduction_lines(extra: Reproduction) -> list[str]:
     """What the case study's other parts gave, in a few lines."""
-    parts, told = extra["parts"], []
+    parts, sentences = extra["parts"], []
     if "free_running" in parts:
-        told += _paper_lines("free_running", parts["free_running"])
+        sentences += _paper_lines("free_running", parts["free_running"])
     if "slot_200" in parts:
-        told += _paper_lines("slot_200", parts["slot_200"])
+        sentences += _paper_lines("slot_200", parts["slot_200"])
     if "cascade" in parts:
-        told.append(_cascade_line("cascade", parts["cascade"]))
+        sentences.append(_cascade_line("cascade", parts["cascade"]))
     if "shrunk_tail" in parts:
-        told.append(_cascade_line("shrunk_tail", parts["shrunk_tail"]))
+        sentences.append(_cascade_line("shrunk_tail", parts["shrunk_tail"]))
     points = parts["onset"]["points"] if "onset" in parts else []
-    return told + [
+    return sentences + [
         f"onset, {one['group']}: delta {one['delta_ns'] / 1000:.15g} us, guard"
         f" {one['guard_ns'] / 1000:.1f} us, cascade in {one['with_cascade']} of {one['seeds']}"
         f" seeds, expected {one['expected_share']:.0%}"

@@ -56,14 +56,17 @@ def _legends(figure: Figure, axes: list[Axes]) -> None:
     """One legend below all panels where they show the same, else one in each; curves never run
     through the words.
     """
-    told = [axis.get_legend_handles_labels() for axis in axes]
-    if all(labels == told[0][1] for _, labels in told):
-        longest = max(map(len, told[0][1]))
+    legends = [axis.get_legend_handles_labels() for axis in axes]
+    if all(labels == legends[0][1] for _, labels in legends):
+        longest = max(map(len, legends[0][1]))
         columns = max(
-            1, min(len(told[0][1]), int(_LEGEND_CHARACTERS / (longest + _LEGEND_HANDLE_CHARACTERS)))
+            1,
+            min(
+                len(legends[0][1]), int(_LEGEND_CHARACTERS / (longest + _LEGEND_HANDLE_CHARACTERS))
+            ),
         )
         figure.legend(
-            *told[0], frameon=False, fontsize=8, loc="outside lower center", ncols=columns
+            *legends[0], frameon=False, fontsize=8, loc="outside lower center", ncols=columns
         )
         return
     for axis in axes:

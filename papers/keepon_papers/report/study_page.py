@@ -65,15 +65,15 @@ def tables(document: StudyDocument) -> list[Table]:
 
 def lines(document: StudyDocument) -> list[str]:
     """What was checked, found, and true by construction, one line each."""
-    told = []
+    sentences = []
     for part in document["parts"]:
         for check in part["checks"]:
-            told.append(
+            sentences.append(
                 f"{part['name']}: {'holds' if check['met'] else 'FAILS'}: {check['what']}"
                 f" ({check['found']})"
             )
-        told += [f"{part['name']}: found: {text}" for text in part["findings"]]
-        told += [
+        sentences += [f"{part['name']}: found: {text}" for text in part["findings"]]
+        sentences += [
             f"{part['name']}: true by construction: {text}" for text in part["by_construction"]
         ]
     calibrated = [
@@ -82,10 +82,10 @@ def lines(document: StudyDocument) -> list[str]:
     ]
     chosen = [f"{entry['parameter']} = {entry['value']}" for entry in document["chosen"]]
     if calibrated:
-        told.append("calibrated: " + ", ".join(calibrated))
+        sentences.append("calibrated: " + ", ".join(calibrated))
     if chosen:
-        told.append("chosen: " + ", ".join(chosen))
-    return told
+        sentences.append("chosen: " + ", ".join(chosen))
+    return sentences
 
 
 def show(document: StudyDocument) -> None:

@@ -31,7 +31,7 @@ class Sender:
         period_ns: from one frame to the next.
         frame_bytes: of each, with FCS.
         stages: of its host, changed.
-        load: who sends best effort beside it, if somebody does.
+        load: who sends best effort beside it; None: no one.
         load_bps: how much.
         synchronised: clocks by PTP with stamps of hardware, from the receiver's; if not, one clock.
         stamp_ns: resolution of stamps.

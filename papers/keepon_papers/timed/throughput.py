@@ -248,12 +248,13 @@ def _steps(found: dict[str, Runs]) -> Table:
         [
             Column("offload, load"), Column("(1) times set in TC2", 0), Column("no window", 0),
             Column("(2) waited for a core, us at most", 1), Column("(3) expired in etf", 0),
-            Column("refused by etf's order", 0), Column("(4) TCP told", 0),
+            Column("refused by etf's order", 0), Column("(4) TCP notified", 0),
             Column("RTOs", 0), Column("tail probes", 0), Column("recoveries", 0),
         ],
         rows,
-        "Of the whole run. Told: the drop is the return value of the send, TCP halves its window as"
-        " for a mark of congestion and waits for an ACK, or if none is due 200 ms at least.",
+        "Of the whole run. Notified: the drop is the return value of the send, TCP halves its"
+        " window as for a mark of congestion and waits for an ACK, or 200 ms at least if none is"
+        " due.",
     )  # fmt: skip
 
 
@@ -302,7 +303,7 @@ def _checks(found: dict[str, Runs], swept: dict[str, dict[int, Runs]]) -> list[C
     steps = {
         "times set": run.counter("taprio_assisted"),
         "refused": run.counter("etf_wrong"),
-        "told": _counted(run, "refused"),
+        "notified": _counted(run, "refused"),
     }
     return [
         Check(
@@ -327,9 +328,9 @@ def _checks(found: dict[str, Runs], swept: dict[str, dict[int, Runs]]) -> list[C
             f"{normal.median_bps / 1e6:.1f} Mb/s",
         ),
         Check(
-            "times are set, etf refuses frames by its order, and TCP is told of every drop: steps"
-            " (1) and (4)",
-            all(value > 0 for value in steps.values()) and steps["told"] == run.drops,
+            "times are set, etf refuses frames by its order, and TCP is notified of every drop:"
+            " steps (1) and (4)",
+            all(value > 0 for value in steps.values()) and steps["notified"] == run.drops,
             ", ".join(f"{key} {value}" for key, value in steps.items()),
         ),
         Check(

@@ -32,7 +32,7 @@ def check_stopped() -> None:
     """To be called now and then by work that takes long.
 
     Raises:
-        KeyboardInterrupt: Ctrl-C was pressed, which only the main thread is told of.
+        KeyboardInterrupt: Ctrl-C was pressed; Python raises it in the main thread alone.
     """
     if _stopping.is_set():
         raise KeyboardInterrupt
@@ -86,8 +86,8 @@ def in_order(
 
 
 def _stop(pool: ThreadPoolExecutor) -> None:
-    """What has not begun never does; what runs is told, and waited for, whatever comes meanwhile:
-    nobody would tell it again.
+    """Cancel what has not begun, and stop and await what runs, whatever comes meanwhile: a second
+    request to stop would not reach it.
     """
     with interrupts.deferred():
         _stopping.set()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The edge of `python3 -m keepon_host...`: what is wrong with its output is told in one line, as
-`keepon` does it.
+"""The edge of `python3 -m keepon_host...`: an error of writing its output is one line, as with
+`keepon`.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ def drop_output() -> None:
 
 
 def say(text: str) -> None:
-    """One line on stderr. If that cannot be written, by a full disk or a terminal that has gone,
-    nobody can be told, and the exit code stays what it is.
+    """One line on stderr. If it cannot be written, because the disk is full or the terminal has
+    gone, the line is lost, and the exit code stays what it is.
     """
     try:
         print(text, file=sys.stderr, flush=True)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 from keepon_host.errors import EnvironmentProblemError
@@ -28,3 +29,20 @@ def checkout_root() -> Path:
             " run `make run`"
         )
     return folder
+
+
+def found_program(name: str) -> str:
+    """One of our programs, installed or built here.
+
+    Raises:
+        EnvironmentProblemError: it is neither.
+    """
+    installed = shutil.which(name)
+    if installed is not None:
+        return installed
+    built = checkout_root() / "out" / "build" / "python" / "tools" / name
+    if not built.is_file():
+        raise EnvironmentProblemError(
+            f"the program {name} is not here; run `scripts/setup run` in a checkout, or install it"
+        )
+    return str(built)

@@ -318,6 +318,39 @@ def _hwcheck(_plans: Plans | None) -> Verb:
     return Verb(parser, run)
 
 
+def _measure_host(_plans: Plans | None) -> Verb:
+    from keepon_host import measure
+
+    parser = Parser(
+        "measure host",
+        "How late programs of this machine hand frames over, and how late it stamps received ones:"
+        "\npercentiles, and keys of a [[station]] of a scenario (TOML).",
+    )
+    parser.add_argument(
+        "nic", metavar="CARD", nargs="?", help="Interface to send on; default: a veth pair."
+    )
+    parser.add_argument(
+        "--peer", metavar="NAME", help="Interface at the other end of its cable, which receives."
+    )
+    parser.add_argument(
+        "--seconds", metavar="SECONDS", type=float, default=10.0, help="How long to send (10)."
+    )
+    parser.add_argument(
+        "--period-us", metavar="US", type=int, default=1000, help="From frame to frame (1000)."
+    )
+    parser.add_argument(
+        "--fifo", metavar="PRIORITY", type=int, default=measure.FIFO,
+        help="Of the sender in SCHED_FIFO, 1 to 99 (80); 0: a normal process.",
+    )  # fmt: skip
+
+    def run(chosen: Chosen) -> str:
+        return measure.host(
+            measure.Asked(chosen.nic, chosen.peer, chosen.seconds, chosen.period_us, chosen.fifo)
+        )
+
+    return Verb(parser, run)
+
+
 def _doctor(_plans: Plans | None) -> Verb:
     from keepon_host.doctor import command, installation
     from keepon_host.doctor.checks import EXIT_CODES, worst
@@ -413,16 +446,18 @@ VERBS: dict[str, Callable[[Plans | None], Verb]] = {
         "\nthe link is lost.",
     ),
     "unbind": lambda _: _bound("unbind", "Give a card back to the kernel's own driver."),
-    "hwcheck": _hwcheck, "doctor": _doctor,
+    "hwcheck": _hwcheck, "doctor": _doctor, "measure host": _measure_host,
     **{f"link {verb}": lambda _, verb=verb: _link_verb(verb) for verb in LINK},  # type: ignore[misc]
 }  # fmt: skip
+GROUPS = {name.partition(" ")[0] for name in VERBS if " " in name}
 
 
 def verb_of(words: Sequence[str]) -> str | None:
     """Which verb this is; "link" for one that has none behind it, None for other commands."""
     if words[:1] == ["link"]:
         return " ".join(words[:2]) if words[1:] and words[1] in LINK else "link"
-    return words[0] if words and words[0] in VERBS else None
+    two = " ".join(words[:2])
+    return two if two in VERBS else words[0] if words and words[0] in VERBS else None
 
 
 def _list_link(words: Sequence[str]) -> int:
@@ -504,7 +539,7 @@ def _help() -> int:
     print("Usage: keepon COMMAND ...\n\nOf this machine; keepon COMMAND --help says more.\n")
     for name, verb in VERBS.items():
         about = str(verb(None).parser.description).replace("\n", " ")
-        print(f"  {name:10} {re.split('[.,;:]', about)[0]}")
+        print(f"  {name:12} {re.split('[.,;:]', about)[0]}")
     print("\nCommands that design networks are of package keepon.")
     return EXIT_MET
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Work that must be done or undone, whoever is killed while it is at it.
+"""Work that must be done or undone, even if the command is killed at work.
 
 A process of its own does it, in a session of its own: a terminal that goes away does not end it. It
 undoes the work when the command is killed, and the command does when it is killed itself.
@@ -33,7 +33,7 @@ def guarded(work: Callable[[], str], back: Callable[[], None], restored: str) ->
     Args:
         work: raises KeeponError if it fails.
         back: undoes it from wherever it had come to; raises KeeponError if that fails.
-        restored: what the user is told when `back` has done it.
+        restored: message when `back` has undone it.
 
     Raises:
         EnvironmentProblemError: it failed; the message says whether it was undone.
@@ -49,9 +49,9 @@ def guarded(work: Callable[[], str], back: Callable[[], None], restored: str) ->
     its.close()
     with ours, _passed_on(child), ours.makefile("rb") as answer:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        told = answer.read()
+        outcome = answer.read()
         os.waitpid(child, 0)
-        end = json.loads(told) if told else _instead(back)
+        end = json.loads(outcome) if outcome else _undone(back)
     if "done" in end:
         return str(end["done"])
     if end["problem"]:
@@ -119,7 +119,7 @@ def _problem(back: Callable[[], None]) -> str:
     return ""
 
 
-def _instead(back: Callable[[], None]) -> dict[str, Any]:
+def _undone(back: Callable[[], None]) -> dict[str, Any]:
     """The process that works was killed: what it would have undone is for us."""
     why = "the process that does it was killed"
     return {"why": why, "interrupted": False, "problem": _problem(back)}

@@ -128,9 +128,9 @@ def _is_over(name: str, lower: str) -> bool:
 
 
 def _ssh_connection() -> str:
-    """What sshd has told this process, or one that it comes from: sudo passes it on to nobody."""
-    told, process = os.environ.get("SSH_CONNECTION", ""), "self"
-    while not told and process != "0":
+    """SSH_CONNECTION of this process or of an ancestor: sudo takes it out of the environment."""
+    connection, process = os.environ.get("SSH_CONNECTION", ""), "self"
+    while not connection and process != "0":
         try:
             process = Path("/proc", process, "stat").read_text().rpartition(")")[2].split()[1]
             environment = Path("/proc", process, "environ").read_bytes().split(b"\0")
@@ -138,5 +138,5 @@ def _ssh_connection() -> str:
             break
         for entry in environment:
             if entry.startswith(b"SSH_CONNECTION="):
-                told = os.fsdecode(entry.partition(b"=")[2])
-    return told
+                connection = os.fsdecode(entry.partition(b"=")[2])
+    return connection

@@ -49,7 +49,7 @@ def phys_of_others(name: str, classes: Path = Path("/sys/class/net")) -> list[st
 
 
 def check_nothing_lost(name: str) -> None:
-    """What a driver has been told, and its successor will not be.
+    """Refuse a card whose driver has settings that its next driver would lose.
 
     Raises:
         EnvironmentProblemError: there is such a thing; the message says what takes it away.

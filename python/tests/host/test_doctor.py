@@ -496,8 +496,8 @@ def test_text_fits_columns_and_commands_stay_whole(machine: Machine) -> None:
         assert shown == [remedy for remedy in remedies if remedy]
         others = [line for line in lines if not line.lstrip().startswith("$ ")]
         assert max(map(len, others)) <= columns
-        told = " ".join(" ".join(others).split())
-        assert all(" ".join(check.found.split()) in told for check in checks)
+        text = " ".join(" ".join(others).split())
+        assert all(" ".join(check.found.split()) in text for check in checks)
         assert all(line.isascii() for line in lines)
     assert "\x1b[31;1mproblem\x1b[0m" in command.table(checks, 80, colours=True)
 
@@ -537,8 +537,8 @@ def test_colours_and_columns_of_the_real_command() -> None:
             check=False,
         )  # fmt: skip
         assert "\x1b[" not in done.stdout
-        told = [line for line in done.stdout.splitlines() if " $ " not in line]
-        assert int(columns) - 30 < max(map(len, told)) <= int(columns)
+        sentences = [line for line in done.stdout.splitlines() if " $ " not in line]
+        assert int(columns) - 30 < max(map(len, sentences)) <= int(columns)
 
 
 @pytest.mark.slow

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Work that is done or undone whoever is killed: on a file, by processes that are really killed."""
+"""Work that is done or undone, whichever process is killed: on a file, with real processes."""
 
 from __future__ import annotations
 
@@ -84,13 +84,13 @@ def test_what_comes_to_its_end_is_not_undone(tmp_path: Path) -> None:
     assert worker(tmp_path) != process.pid, "a process of its own does it"
 
 
-def test_what_fails_is_undone_and_told(tmp_path: Path) -> None:
-    told = started(tmp_path, "fails").communicate()[0]
-    assert told == "the link did not come back; all is as it was\n"
+def test_what_fails_is_undone_and_says_so(tmp_path: Path) -> None:
+    printed = started(tmp_path, "fails").communicate()[0]
+    assert printed == "the link did not come back; all is as it was\n"
     assert not (tmp_path / "half").exists()
     (tmp_path / "stuck").touch()
-    told = started(tmp_path, "fails").communicate()[0]
-    assert told == ("the link did not come back; and not all is as it was: no driver takes it\n")
+    printed = started(tmp_path, "fails").communicate()[0]
+    assert printed == ("the link did not come back; and not all is as it was: no driver takes it\n")
 
 
 @pytest.mark.slow

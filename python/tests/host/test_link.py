@@ -284,9 +284,9 @@ def test_the_mtu_is_an_attribute_of_the_device_itself(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(netlink.Route, "request", recorded)
     commands.add("lo", "rt0", ["mtu", "1400", "ring", "64"])
-    told = netlink.parse_attributes(b"".join(asked))
-    assert told[netlink.IFLA_MTU] == struct.pack("=I", 1400)
-    info = netlink.parse_attributes(told[netlink.IFLA_LINKINFO])
+    decoded = netlink.parse_attributes(b"".join(asked))
+    assert decoded[netlink.IFLA_MTU] == struct.pack("=I", 1400)
+    info = netlink.parse_attributes(decoded[netlink.IFLA_LINKINFO])
     assert netlink.parse_attributes(info[netlink.IFLA_INFO_DATA]) == {3: struct.pack("=I", 64)}
 
 
@@ -308,8 +308,8 @@ def test_the_kernels_sentence_is_found(echoed: bytes) -> None:
     header = struct.pack("=IHHII", 16 + len(echoed), 16, 5, 1, 0)
     body = struct.pack("=i", -errno.EINVAL) + header + echoed + bytes(-len(echoed) % 4)
     flags = netlink.NLM_F_ACK_TLVS | (0 if echoed else netlink.NLM_F_CAPPED)
-    told = netlink.acknowledgement(flags, body + netlink.text(1, "ring_slots 7"))
-    assert told == (errno.EINVAL, "ring_slots 7")
+    answer = netlink.acknowledgement(flags, body + netlink.text(1, "ring_slots 7"))
+    assert answer == (errno.EINVAL, "ring_slots 7")
     assert netlink.acknowledgement(0, body) == (errno.EINVAL, "")
     assert netlink.acknowledgement(0, bytes(20)) == (0, "")
 

@@ -210,7 +210,7 @@ def test_nothing_to_put_back_is_said() -> None:
         (bind, ["unbind", "eth7"], "the card is as it was"),
     ],
 )
-def test_who_interrupts_it_is_told_once_how_things_are(
+def test_an_interrupt_is_answered_once_with_the_state(
     module: ModuleType, words: list[str], sentence: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupted(*_: object, **__: object) -> str:
@@ -222,7 +222,7 @@ def test_who_interrupts_it_is_told_once_how_things_are(
 
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """lo is a card of hwsim whose steps do nothing but what they are told by `fails`."""
+    """lo is a card of hwsim whose steps do nothing, or fail where `fails` says so."""
     monkeypatch.setattr(journal, "FOLDER", tmp_path)
     monkeypatch.setattr(command.driver, "way", lambda *_: driver.NATIVE)
     monkeypatch.setattr(command.before, "of_setup", lambda setup: [[] for _ in setup.steps])

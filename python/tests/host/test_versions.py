@@ -55,12 +55,12 @@ def test_a_checkout_in_which_nothing_was_built_tells_it_too(tmp_path: Path) -> N
             capture_output=True, text=True, check=False,
         )  # fmt: skip
         assert (done.returncode, done.stderr) == (0, ""), name
-    told = subprocess.run(
+    doctor = subprocess.run(
         ["/usr/bin/python3", "-S", "-m", "keepon_host", "doctor", "--json"],
         env={"PYTHONPATH": str(tmp_path / "python/src")},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
-    assert json.loads(told.stdout)["version"] == stated()
+    assert json.loads(doctor.stdout)["version"] == stated()
 
 
 @pytest.mark.parametrize("name", ["keepon-talk", "keepon-listen"])
@@ -87,8 +87,8 @@ def test_the_newest_entry_of_the_changelog_is_of_the_version() -> None:
 
 
 def test_no_other_file_states_a_version_of_keepon() -> None:
-    """Where somebody writes it down a second time, it gets old there."""
-    told = re.compile(
+    """A second place would fall behind."""
+    pattern = re.compile(
         rf"keepon[^\n]*{re.escape(stated())}|VERSION[^\n]*{re.escape(stated())}", re.I
     )
     listed = subprocess.run(
@@ -100,6 +100,6 @@ def test_no_other_file_states_a_version_of_keepon() -> None:
         if name
         and Path(name).suffix in SUFFIXES
         and ROOT / name != PLACE
-        and told.search((ROOT / name).read_text(errors="replace"))
+        and pattern.search((ROOT / name).read_text(errors="replace"))
     ]
     assert found == []

@@ -126,14 +126,14 @@ MUTATIONS: tuple[Mutation, ...] = (
         ("vectors of pacer", "vectors of head", "vectors of recovery"),
     ),
     Mutation(
-        "plain readings forget what was told",
+        "plain readings forget earlier bounds",
         "include/keepon/observe.h",
         "		kpn_strip_note_read(strip, lower, upper);\n",
         "",
         ("vectors of pacer", "vectors of head", "vectors of recovery"),
     ),
     Mutation(
-        "other readings forget what was told",
+        "other readings forget earlier bounds",
         "observe.c",
         "	kpn_strip_note_read(strip, lower, upper);\n	if ((s64)(lower_ps - lower) > 0)\n",
         "	if ((s64)(lower_ps - lower) > 0)\n",

@@ -115,14 +115,14 @@ MUTATIONS: tuple[Mutation, ...] = (
         ("vectors of recovery",),
     ),
     Mutation(
-        "a delay that is told moves no bound",
+        "a delay that is reported moves no bound",
         "doubt.c",
         "	kpn_strip_loosen(&pacer->strip, delay_ps, 0);",
         "	(void)delay_ps;",
         ("vectors of recovery",),
     ),
     Mutation(
-        "a delay that is told leaves the clock synchronised",
+        "a delay that is reported leaves the clock synchronised",
         "doubt.c",
         "	pacer->synchronised = false;\n	pacer->stats.suspected_underruns++;",
         "	pacer->stats.suspected_underruns++;",
@@ -150,7 +150,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         ("vectors of pacer",),
     ),
     Mutation(
-        "the wire starts again before all is told of what has left",
+        "the wire starts again before all that has left is reported",
         "reading.c",
         "	if (idle && ring->head.seq != ring->tail.seq) {\n",
         "	if (false) {\n",

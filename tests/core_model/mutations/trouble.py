@@ -292,7 +292,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         ("vectors of config",),
     ),
     Mutation(
-        "a wire that is told to stand is dead",
+        "a wire that stands by a reported delay is dead",
         "doubt.c",
         "	pacer->reading.progress_ns = cpu_ns + kpn_div_u64(delay_ps, 1000);\n",
         "",

@@ -15,7 +15,7 @@ NET = Path("/sys/class/net")
 Completer = Callable[[str], list[str]]
 
 
-def _of(values: Callable[[], Iterable[str]]) -> Completer:
+def of(values: Callable[[], Iterable[str]]) -> Completer:
     """Those of the values that begin with what is there."""
 
     def completed(incomplete: str) -> list[str]:
@@ -26,7 +26,7 @@ def _of(values: Callable[[], Iterable[str]]) -> Completer:
 
 def words(*values: str) -> Completer:
     """Words that are always the same."""
-    return _of(lambda: values)
+    return of(lambda: values)
 
 
 def _interfaces() -> list[str]:
@@ -36,9 +36,9 @@ def _interfaces() -> list[str]:
         return []
 
 
-example_names = _of(examples.names)
-interfaces = _of(_interfaces)
-formats = words("commands", "dot", "yang", "tsnkit", "tsntool")
+example_names = of(examples.names)
+interfaces = of(_interfaces)
+formats = words("commands", "dot", "yang", "tsnkit", "tsntool", "svg")
 shapes = words(*starter.SHAPES)
 
 

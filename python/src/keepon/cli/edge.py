@@ -41,7 +41,7 @@ MESSAGE_MAX = 2_000
 LINES_MAX = 20
 """What is said of one file."""
 BARRED = (errno.EACCES, errno.EPERM, errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR, errno.EROFS)
-"""A name that somebody gave does not lead to a file that this user may have."""
+"""A name on the command line leads to no file that this user may read or write."""
 NOTHING = "nothing was written"
 STARTED_S = time.monotonic()
 """Before most of what a command loads: what it says it took is what its user waited."""
@@ -55,7 +55,7 @@ class Settings:
 
     debug = False
     source = ""  # scenario file: what a message about a key begins with
-    concluded = False  # the user has been told what an interrupted run left
+    concluded = False  # a message has said what an interrupted run left
     left = ""  # what an interrupted command leaves
 
 
@@ -75,7 +75,7 @@ def guard(command: Callable[[], int | None]) -> int:
     """
     try:
         return _guarded(command)
-    except KeyboardInterrupt:  # while another error was told
+    except KeyboardInterrupt:  # while another error was printed
         return EXIT_INTERRUPTED
 
 
@@ -200,7 +200,7 @@ def _version(package: str) -> str:
 
 
 def _source() -> str:
-    """The scenario by its hash: a file is often changed before somebody asks for it."""
+    """The scenario by its hash: a file often changes before a defect is looked into."""
     try:
         content = Path(Settings.source).read_bytes() if Settings.source else b""
     except OSError:

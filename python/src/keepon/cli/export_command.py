@@ -17,10 +17,12 @@ from keepon.export import commands, dot, output, tsnkit, tsntool, yang
 from keepon.export.exported import Exported, Planned
 from keepon.machines.station import vlan_name
 from keepon.model import documents, loading
+from keepon.model.documents import SVG
 from keepon.model.plan import Plan, read
 from keepon.model.scenario import Scenario
 from keepon.model.topology import check_single_ports
 from keepon.planner.verify import problems
+from keepon.report import networkpicture
 
 # Devices go into scripts unquoted; the kernel allows 15 bytes.
 
@@ -42,6 +44,11 @@ FORMATS = {
     "tsnkit": Format(tsnkit.export, True),
     "tsntool": Format(tsntool.export, True),
 }
+
+
+PICTURE = "svg"
+"""The one format that needs no plan."""
+FORMS = {name: each.form for name, each in FORMATS.items() if not each.is_folder} | {PICTURE: SVG}
 
 
 def checked_plan(path: Path, scenario: Scenario, source: Path) -> Plan:
@@ -98,8 +105,8 @@ def run(
 
     Args:
         source: scenario file.
-        plan: its plan, as `keepon plan --out` writes it.
-        name: format, a key of FORMATS.
+        plan: its plan, as `keepon plan --out` writes it; None: a picture of the network alone.
+        name: format, PICTURE or a key of FORMATS.
         out: file or folder to write.
         force: replace an earlier export.
         device: NIC of every station.
@@ -112,8 +119,9 @@ def run(
         ConfigError, TraceError: an input is refused; nothing was written.
         EnvironmentProblemError: `out` cannot be written.
     """
-    if name not in FORMATS:
-        raise ConfigError(f'option --format = "{name}": must be one of {", ".join(FORMATS)}')
+    if name not in (*FORMATS, PICTURE):
+        names = ", ".join((*FORMATS, PICTURE))
+        raise ConfigError(f'option --format = "{name}": must be one of {names}')
     check_name("option --device", device)
     check_name("option --keepon-device", keepon)
     if device == keepon:
@@ -131,22 +139,25 @@ def run(
                 f'option {option} = "{given}": is what the VLAN device on {below} is called; choose'
                 " another name"
             )
-    if plan is None:
+    if plan is None and name != PICTURE:
         raise ConfigError(
             f"option --plan: is missing; make a plan with keepon plan {shell_path(source)} --out"
             " plan.json and name it"
         )
-    chosen = FORMATS[name]
     check_apart("--out", out, source, plan)
     scenario = loading.load(source)
-    check_single_ports(scenario, "keepon export", str(source))
-    document = checked_plan(plan, scenario, source)
-    if chosen.is_folder:
-        output.check_folder(out, force)
+    if name != PICTURE:
+        check_single_ports(scenario, "keepon export", str(source))
+    document = None if plan is None else checked_plan(plan, scenario, source)
+    if name in FORMS:
+        output.check_file(out, force, FORMS[name])
     else:
-        output.check_file(out, force, chosen.form)
-    exported = chosen.make(Planned(scenario, document, device, keepon))
-    return _written(out, chosen.is_folder, exported, scenario.name, name)
+        output.check_folder(out, force)
+    if document is None or name == PICTURE:
+        exported = Exported({f"{scenario.name}.svg": networkpicture.svg(scenario, document)})
+    else:
+        exported = FORMATS[name].make(Planned(scenario, document, device, keepon))
+    return _written(out, name not in FORMS, exported, scenario.name, name)
 
 
 def _written(
@@ -161,4 +172,5 @@ def _written(
     else:
         (text,) = exported.files.values()
         output.write_file(out, text)
+        manifest["files"] = [out.name]
     return {**manifest, "out": str(out)}

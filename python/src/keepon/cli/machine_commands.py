@@ -16,8 +16,9 @@ from keepon_host import cli
 from keepon_host.start import driver, steps
 from typer.core import TyperCommand
 
-from keepon.cli import completed, edge
+from keepon.cli import completed, edge, measure_command
 from keepon.cli.export_command import checked_plan
+from keepon.cli.shared import EXIT_CODES
 from keepon.errors import EXIT_INPUT, ConfigError, one_line
 from keepon.machines import station as stations
 from keepon.model import loading
@@ -71,7 +72,8 @@ def given(chosen: argparse.Namespace) -> steps.Setup:
 
 COMPLETED: dict[str, Callable[..., Any]] = {
     "NIC": completed.interfaces, "NAME": completed.interfaces, "IFACE": completed.interfaces,
-    "LOWER": completed.interfaces, "OPTION": completed.link_options, "--peer": completed.interfaces,
+    "CARD": completed.interfaces, "LOWER": completed.interfaces, "--peer": completed.interfaces,
+    "OPTION": completed.link_options,
     "--driver": completed.words(*driver.CHOICES), "--ptp": completed.words(*cli.ROLES),
     "--backend": completed.words("native", "generic"),
 }  # fmt: skip
@@ -89,8 +91,8 @@ class MachineCommand(TyperCommand):
         return []
 
     def invoke(self, ctx: Any) -> int:
-        of_link = ctx.parent.info_name == "link"
-        words = [*(["link"] if of_link else []), str(self.name), *ctx.args]
+        group = ctx.parent.info_name
+        words = [*([group] if group in cli.GROUPS else []), str(self.name), *ctx.args]
         verb, chosen, edge.Settings.left = cli.parsed(words, given)
         return cli.finish(verb.run(chosen))
 
@@ -142,19 +144,28 @@ def _add(app: typer.Typer, name: str) -> None:
     )(typed)  # fmt: skip
 
 
-def add_to(app: typer.Typer) -> None:
-    """All of them become commands of `app`."""
-    links = typer.Typer(
-        name="link", rich_markup_mode=None,
-        help="Links of kind keepon on this machine, without iproute2's plugin.",
-    )  # fmt: skip
+def _group(app: typer.Typer, name: str, about: str) -> typer.Typer:
+    group = typer.Typer(name=name, rich_markup_mode=None, help=about)
 
-    @links.callback(invoke_without_command=True)
+    @group.callback(invoke_without_command=True)
     def _list(context: typer.Context) -> None:
         if context.invoked_subcommand is None:
             print(context.get_help())
             raise typer.Exit(EXIT_INPUT)
 
+    app.add_typer(group)
+    return group
+
+
+def add_to(app: typer.Typer) -> None:
+    """All of them become commands of `app`."""
+    groups = {
+        "": app,
+        "measure": _group(app, "measure", "How late this machine is, and frames between two."),
+        "link": _group(
+            app, "link", "Links of kind keepon on this machine, without iproute2's plugin."
+        ),
+    }
+    groups["measure"].command("link", epilog=EXIT_CODES)(measure_command.link)
     for name in cli.VERBS:
-        _add(links if name.startswith("link ") else app, name)
-    app.add_typer(links)
+        _add(groups[name.rpartition(" ")[0]], name)

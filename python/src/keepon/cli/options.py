@@ -75,11 +75,11 @@ def check_without(context: typer.Context, chosen: str, unused: Collection[str | 
     Raises:
         ConfigError: one of them was typed.
     """
-    told = {each.name: usage.named(each) for each in context.command.params}
-    for name, what in told.items():
+    named = {each.name: usage.named(each) for each in context.command.params}
+    for name, what in named.items():
         source = context.get_parameter_source(name) if name in unused and name else None
         if source is not None and source.name == "COMMANDLINE":
-            raise ConfigError(f"{what}: has no use with {told[chosen]}; leave one of the two out")
+            raise ConfigError(f"{what}: has no use with {named[chosen]}; leave one of the two out")
 
 
 OUT_HELP = "Result folder; default out/NAME of the scenario."
@@ -87,6 +87,7 @@ Out = Annotated[
     Path | None, typer.Option("--out", help=OUT_HELP, show_default=False, callback=named)
 ]
 SEED_MAX = 2**63 - 1
+CLUSTER_HELP = "Dask scheduler whose workers do it instead."
 SEED_HELP = "Seed instead of the scenario's."
 Seed = Annotated[
     int | None, typer.Option("--seed", min=0, max=SEED_MAX, help=SEED_HELP, show_default=False)
@@ -162,7 +163,7 @@ ClockWait = Annotated[
     ),
 ]
 KeepClocks = Annotated[
-    bool, typer.Option("--keep-clocks", help="Target host: somebody else sets the clocks.")
+    bool, typer.Option("--keep-clocks", help="Target host: another program sets the clocks.")
 ]
 CaptureFrames = Annotated[
     int,

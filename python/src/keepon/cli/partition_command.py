@@ -27,7 +27,7 @@ REJECTED_SHOWN_MAX = 20
 
 
 @contextmanager
-def _progress() -> Iterator[files.Told | None]:
+def _progress() -> Iterator[files.OnProgress | None]:
     """A bar on stderr when that is a terminal, else nothing."""
     if not sys.stderr.isatty():
         yield None
@@ -102,8 +102,8 @@ def solve(
         )
     loaded = files.load(source)
     files.check_target(source, out)
-    with _progress() as told:
-        answers = files.solve_all(loaded, time_limit_s, seed, workers, told)
+    with _progress() as on_progress:
+        answers = files.solve_all(loaded, time_limit_s, seed, workers, on_progress)
     files.write(out, answers)
     summary = _summary(answers)
     if as_json:

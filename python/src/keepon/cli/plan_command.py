@@ -19,7 +19,7 @@ from keepon.errors import (
     one_line,
 )
 from keepon.measure import causes
-from keepon.model import documents, overload
+from keepon.model import documents, overload, policing
 from keepon.model.outcomes import qdisc_remedy
 from keepon.model.plan import Plan, Trial
 from keepon.model.scenario import Scenario
@@ -186,7 +186,7 @@ def _unsent(scenario: Scenario, plan: Plan, tried: Trial) -> list[str]:
     )
     alike: dict[tuple[str, str], list[str]] = {}
     for name, verdicts in tried["unsent"].items():
-        told = ", ".join(f"{key} {count}" for key, count in verdicts.items())
+        ends = ", ".join(f"{key} {count}" for key, count in verdicts.items())
         is_etf = talkers[name] == "launchtime"
         raised = "etf_delta_ns, and advance_ns with it" if is_etf else "advance_ns"
         kinds = tried.get("behind", {})
@@ -205,6 +205,8 @@ def _unsent(scenario: Scenario, plan: Plan, tried: Trial) -> list[str]:
             remedy = behind_etf.remedy(by_etf[0])
         elif LATE in verdicts and is_etf:
             remedy = f"ETF's driver needs longer for so many frames in a row: raise {raised}"
+        elif any(place in key for key in verdicts for place in policing.PLACES):
+            remedy = "a filter of the scenario drops them, and plans know nothing of those by hand"
         elif TAKEN in verdicts:
             remedy = (
                 "its talker keeps no time, and frames of its queue take each other's windows: give"
@@ -223,10 +225,10 @@ def _unsent(scenario: Scenario, plan: Plan, tried: Trial) -> list[str]:
             etf = station.driver != "keepon" or station.release in ("etf", "reschedule")
             if etf or station.qdisc is not None:
                 remedy = qdisc_remedy(verdicts, station.qdisc, stream.period_ns) or remedy
-        alike.setdefault((told, remedy), []).append(name)
+        alike.setdefault((ends, remedy), []).append(name)
     lines = []
-    for (told, remedy), names in alike.items():
-        lines.append(f"{_named(names)}: not sent in time: {told}; {remedy}")
+    for (ends, remedy), names in alike.items():
+        lines.append(f"{_named(names)}: not sent in time: {ends}; {remedy}")
     return lines
 
 

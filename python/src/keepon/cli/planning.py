@@ -41,7 +41,7 @@ def progress_line() -> Iterator[Progress]:
 
 @dataclass
 class Watch:
-    """The limits of a command, and what is being done, for who is told that the time is over."""
+    """The limits of a command, and what it is doing, for the message that the time is over."""
 
     limits: Limits
     at: str = "the scenario was read"
@@ -145,8 +145,10 @@ def planned(
             f"option --time-limit = {time_limit_s}: must be above 0 and at most"
             f" {TIME_LIMIT_MAX_S:g} seconds; choose one in this range"
         )
-    with progress_line() as told:
-        watch = Watch(Limits(time.monotonic() + time_limit_s, workers=workers, progress=told))
+    with progress_line() as on_progress:
+        watch = Watch(
+            Limits(time.monotonic() + time_limit_s, workers=workers, progress=on_progress)
+        )
         try:
             with _hard_stop(watch):
                 scenario = load()

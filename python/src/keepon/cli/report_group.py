@@ -42,7 +42,7 @@ def report_command(
         papers.report("study")(folder, as_json)
         return
     check_apart("--picture", picture, *_inputs(folder))
-    documents.check_replaces("--picture", picture, documents.begins(SVG), "a picture")
+    documents.check_replaces("--picture", picture, documents.begins(documents.SVG), "a picture")
     result, planned = resultfolder.read(folder)
     extra_path = folder / documents.REPRODUCTION_FILE
     more = papers.report("reproduction")(extra_path) if extra_path.exists() else ""
@@ -61,9 +61,8 @@ def report_command(
     print(f"report: {folder / documents.REPORT_FILE}")
 
 
-SVG = r"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*|<!DOCTYPE[^>]*>\s*)*<svg\b"
 COMPARED = r"\s*(?:<!--.*?-->\s*)*<!DOCTYPE html>.*<title>Keepon: \d+ results compared</title>"
-"""How a picture and a page of `compare` begin."""
+"""How a page of `compare` begins."""
 
 
 def _inputs(folder: Path) -> list[Path]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The commands that plan: run, plan, partition and export."""
+"""The commands that plan: run, sweep, plan, partition and export."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import typer
 
 from keepon.cli import completed, edge, examples_command, session, shared
 from keepon.cli.options import (
+    CLUSTER_HELP,
     SEED_MAX,
     CaptureFrames,
     ClockLimit,
@@ -31,6 +32,7 @@ from keepon.export import exported
 from keepon.model import documents
 from keepon.model.scenario import Scenario
 from keepon.planner.partition import limits as partition_limits
+from keepon.spread import WORKERS_MAX
 
 app = typer.Typer()
 
@@ -78,6 +80,69 @@ def run(
             loaded, plan, folder, loaded.seed, capture_frames, progress, chosen
         )
     raise typer.Exit(shared.conclude(outcome, folder, as_json, outcome.interrupted))
+
+
+@app.command()
+def sweep(
+    scenario: ScenarioFile,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=A,B,C",
+            help="Values of a key, stream.get3.deadline_ns, station.drive1..6.driver; several make"
+            " a grid.",
+            show_default=False,
+        ),
+    ] = None,
+    seeds: Annotated[
+        int, typer.Option("--seeds", min=1, max=1000, help="Seeds of each, from the scenario's on.")
+    ] = 1,
+    measures: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--measure",
+            metavar="NAME",
+            help="Number of a run in result.json, loads.video.goodput_bps; of streams.*.missing the"
+            " greatest; repeatable. Default: missing frames and delays.",
+            show_default=False,
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            help="Folder of points, table and plots; default out/NAME-sweep.",
+            show_default=False,
+            callback=named,
+        ),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            "--workers",
+            min=1,
+            max=WORKERS_MAX,
+            help="Processes; default one for each processor.",
+            show_default=False,
+        ),
+    ] = None,
+    cluster: Annotated[
+        str, typer.Option("--cluster", metavar="ADDRESS", help=CLUSTER_HELP, show_default=False)
+    ] = "",
+    time_limit: Annotated[
+        float, typer.Option("--time-limit", help="Seconds to plan a point.")
+    ] = partition_limits.TIME_LIMIT_S,
+    as_json: Json = False,
+) -> None:
+    """Simulate a scenario over values of its keys; write a table and plots of results. What is done
+    is kept: the same command goes on after Ctrl-C. Exits 0 whatever came of the points.
+    """
+    # Loads matplotlib, which takes a second.
+    from keepon.cli import sweep_command
+
+    asked = sweep_command.Asked(settings or [], seeds, measures or [], workers, cluster, time_limit)
+    raise typer.Exit(sweep_command.run(scenario, out, asked, as_json))
 
 
 @app.command()
@@ -295,7 +360,7 @@ def export_command(
         Path,
         typer.Option(
             "--out",
-            help="Folder to write; for dot a file.",
+            help="Folder to write; for dot and svg a file.",
             show_default=False,
             callback=named,
         ),
@@ -334,7 +399,7 @@ def export_command(
         shared.print_json(document)
         return
     print(f"{document['scenario']}: {name} written to {document['out']}")
-    for file in document["files"]:
-        print(f"  {file}")
+    for file in document["files"] if Path(document["out"]).is_dir() else ():
+        print(f"  {Path(document['out']) / file}")
     for note in document["notes"]:
         edge.say(f"note: {note}")

@@ -77,8 +77,8 @@ def target_named(name: str, kernel: str | None, on_host: HostOptions = HostOptio
         from keepon.targets.vm.target import VirtualMachine
     except ModuleNotFoundError as error:
         raise EnvironmentProblemError(
-            f"option --target = vm: {error.name} is not installed; run it from a checkout set up"
-            " with scripts/setup kernel"
+            f"option --target = vm: needs the repository, as {error.name} is not installed; run it"
+            " from a checkout set up with scripts/setup kernel"
         ) from error
 
     if kernel is None:
@@ -148,7 +148,7 @@ def _bytes_note(run: Run) -> str:
 
 
 def _stamps_note(result: Result) -> str:
-    """What its instants are: nobody but the simulator knows those of a wire."""
+    """What its instants are: only the simulator knows those of the wire."""
     if result["target"] == "sim":
         return "stamps are exact network time of the first bit after the SFD"
     by = origin.measured_by(result)

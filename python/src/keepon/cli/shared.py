@@ -58,12 +58,12 @@ def progress_bar() -> Iterator[Callable[[str, float], None] | None]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         known: dict[str, Any] = {}
 
-        def told(what: str, share: float) -> None:
+        def on_progress(what: str, share: float) -> None:
             if what not in known:
                 known[what] = bar.add_task(what, total=1.0)
             bar.update(known[what], completed=min(share, 1.0))
 
-        yield told
+        yield on_progress
 
 
 def load(path: Path, seed: int | None, duration_s: float | None) -> Scenario:

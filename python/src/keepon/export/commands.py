@@ -14,7 +14,7 @@ from keepon_host.link.gatelist import CYCLE_NS_MAX
 from keepon_host.start import steps
 from keepon_host.start.steps import Need, Step
 
-from keepon.export import shell
+from keepon.export import policing, shell
 from keepon.export.exported import Exported, Planned, Port, gated_ports, port_name
 from keepon.machines import ptpconfig
 from keepon.machines.planned import ETHERNET_MTU
@@ -28,6 +28,7 @@ from keepon.machines.station import (
     stream_lines,
     without_disturbers,
 )
+from keepon.model import foreign
 from keepon.model.framelengths import long_flows
 from keepon.model.scenario import Station
 from keepon.model.topology import Topology
@@ -41,10 +42,10 @@ def mtu_note(machine: Machine) -> str | None:
     small = {name: mtu for name, mtu in mtus.items() if mtu is not None and mtu < ETHERNET_MTU}
     if not small:
         return None
-    told = ", ".join(f"{name} {mtu}" for name, mtu in small.items())
+    listed = ", ".join(f"{name} {mtu}" for name, mtu in small.items())
     return (
         f"slots carry the card's own frames up to an MTU below {ETHERNET_MTU}, and longer ones are"
-        f" dropped: {told}; longer slot_bytes or frame_bytes_max in the scenario raise it"
+        f" dropped: {listed}; longer slot_bytes or frame_bytes_max in the scenario raise it"
     )
 
 
@@ -57,10 +58,10 @@ def long_frames_note(machine: Machine) -> str | None:
             mtus[name] = max(mtu, mtus.get(name, 0))
     if not mtus:
         return None
-    told = ", ".join(f"{name} {mtu}" for name, mtu in mtus.items())
+    listed = ", ".join(f"{name} {mtu}" for name, mtu in mtus.items())
     return (
         f"frames above {FRAME_BYTES_MAX} bytes need jumbo frames in every switch on their way, and"
-        f" an MTU (ip link set ... mtu) at their stations, which the scripts leave alone: {told}"
+        f" an MTU (ip link set ... mtu) at their stations, which the scripts leave alone: {listed}"
     )
 
 
@@ -166,8 +167,8 @@ def _not_by_tc(port: Port) -> str | None:
     return None
 
 
-def _bridge(planned: Planned, name: str, ports: list[Port]) -> str:
-    """The script of a bridge: gates of its ports, and PTP on all of them."""
+def _bridge(planned: Planned, name: str, ports: list[Port], police: list[str]) -> str:
+    """The script of a bridge: gates of its ports, its stream filters, and PTP on all ports."""
     topology, by_ptp = Topology(planned.scenario), planned.scenario.sync.mode == "gptp"
     peers = {port_name(topology, name, peer): peer for peer in topology.neighbours[name]}
     rates = {port: topology.wires[name, peer].rate_bps for port, peer in peers.items()}
@@ -204,6 +205,7 @@ def _bridge(planned: Planned, name: str, ports: list[Port]) -> str:
         ]
     for gated in ports:
         lines += taprio(gated)
+    lines += police
     if by_ptp:
         lines.append("# gPTP: the bridge passes time on, or has it.")
         lines += shell.lines(steps.Ptp4l(name, ptpconfig.config_name(name), "-H"))
@@ -216,9 +218,10 @@ def _bridges(planned: Planned) -> Iterator[tuple[str, str]]:
     topology = Topology(planned.scenario)
     for bridge in planned.scenario.bridge:
         ports = [port for port in gated if port.bridge == bridge.name]
-        if not ports and sync.mode != "gptp":
+        police = policing.lines(planned, bridge)
+        if not ports and not police and sync.mode != "gptp":
             continue
-        yield f"{bridge.name}.sh", _bridge(planned, bridge.name, ports)
+        yield f"{bridge.name}.sh", _bridge(planned, bridge.name, ports, police)
         if sync.mode == "gptp":
             names = [
                 port_name(topology, bridge.name, peer) for peer in topology.neighbours[bridge.name]
@@ -237,6 +240,7 @@ def _notes(planned: Planned, machine: Machine) -> Iterator[str]:
         note = _not_by_tc(port)
         if note is not None:
             yield note
+    yield from policing.notes(planned)
     sync = planned.scenario.sync
     if not sync.by_ptp:
         yield (
@@ -268,7 +272,7 @@ def export(planned: Planned) -> Exported:
     )
     files: dict[str, str] = {}
     for station in planned.scenario.station:
-        if station.name in planned.plan["stations"]:
+        if station.name in planned.plan["stations"] and station.driver != foreign.DRIVER:
             files[f"{station.name}.sh"] = script(machine, station)
             if planned.scenario.sync.by_ptp:
                 files[ptpconfig.config_name(station.name)] = ptp_config(machine, station)

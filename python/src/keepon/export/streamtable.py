@@ -17,11 +17,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from keepon.errors import ConfigError, one_line
-from keepon.model import ranges, validation
+from keepon.model import ranges, rates, validation
 from keepon.model.loading import TEXT_MOST
 from keepon.model.scenario import Stream
 from keepon.model.scenariochecks import Wrong
-from keepon.model.slotting import in_turn
 from keepon.model.tables import SECOND_NS
 from keepon.model.units import unit_of
 
@@ -241,7 +240,7 @@ class _Reader:
                 self._cell(number, column, cells[column.place], stream)
         if "id" not in written and "talker" in stream:
             stream = {"id": f"s{len(self.table.streams) + 1}"} | stream
-        order = [key for key in (*COLUMNS, "frame_bytes") if key in stream]
+        order = [key for key in (*COLUMNS, "rate_hz", "frame_bytes") if key in stream]
         stream = {key: stream[key] for key in order}
         expanded = ranges.expanded(
             {"stream": [stream]},
@@ -262,7 +261,7 @@ class _Reader:
         elif key == "priority":
             stream[key] = int(text) if re.fullmatch(r"\d{1,9}", text) else text
         elif key == "rate":
-            stream["period_ns"] = self._period(number, column, text)
+            stream |= self._rate(number, column, text)
         elif key == "payload_bytes":
             value = self._number(number, column, text)
             size = Fraction(value) if isinstance(value, int) else unit_of(key).number(value)  # type: ignore[union-attr]
@@ -307,19 +306,17 @@ class _Reader:
             return int(digits)
         return f"{digits} {unit or 'B'}"
 
-    def _period(self, number: int, column: Column, text: str) -> int:
-        """The period of a rate in frames a second."""
+    def _rate(self, number: int, column: Column, text: str) -> dict[str, Any]:
+        """A rate in frames a second, as a period where that is a whole number of ns."""
         split = self._split(number, column, text)
-        rate = Fraction(split[0]) * _RATES.get(split[1] or "Hz", 0) if split else 0
+        rate = Fraction(split[0]) * _RATES.get(split[1] or "Hz", 0) if split else Fraction(0)
         if rate <= 0:
             raise self._refusal(number, column, text, "must be above 0 Hz or kHz; write it so")
-        period_ns = Fraction(SECOND_NS) / Fraction(rate)
-        nearest_ns = round(period_ns)
-        if period_ns.denominator != 1:
-            remedy = in_turn(nearest_ns) or f"a period of {nearest_ns} ns is nearest"
-            rule = f"has a period of {float(period_ns):.15g} ns, which must be a whole number"
-            raise self._refusal(number, column, text, f"{rule}; {remedy}")
-        return nearest_ns
+        if wrong := rates.too_long(rate):
+            raise self._refusal(number, column, text, wrong)
+        if SECOND_NS % rate == 0:
+            return {"period_ns": int(SECOND_NS / rate)}
+        return {"rate_hz": int(rate) if rate.denominator == 1 else str(rate)}
 
     def _keep(self, number: int, stream: dict[str, Any], written: dict[str, Column]) -> None:
         """One stream if it may be one; what has the id of another is a further listener of it."""
@@ -328,7 +325,7 @@ class _Reader:
         except ValidationError as failure:
             for each in validation.every(failure, stream, Stream):
                 key = re.match(r"\w*", each.key)[0]  # type: ignore[index]
-                sources = {"period_ns": "rate", "frame_bytes": "payload_bytes"}
+                sources = {"period_ns": "rate", "rate_hz": "rate", "frame_bytes": "payload_bytes"}
                 column = written.get(key) or written.get(sources.get(key, ""))
                 rule = f"{each.rule}; {each.remedy}" if each.remedy else each.rule
                 # What is missing beside a cell of its own was refused as that.

@@ -127,7 +127,9 @@ def _notes(scenario: Scenario, topology: Topology, planned: Planned) -> list[str
     off_grid = [
         name for name, entry in planned.plan["streams"].items() if entry["release_ns"] % GRID_NS
     ]
+    rates = [stream.id for stream in scenario.stream if stream.turns > 1]
     for names, what in (
+        (rates, "the period of a rate is rounded down to ns"),
         (open_ended, "a deadline or jitter that is not asked for becomes the period"),
         (
             longer,
@@ -176,15 +178,15 @@ def _talker_windows(planned: Planned, topology: Topology, numbers: _Numbers) -> 
     """
     rows: _Rows = []
     for stream in planned.scenario.stream:
-        own = [
-            other.period_ns for other in planned.scenario.stream if other.talker == stream.talker
-        ]
+        own = [other.cycle_ns for other in planned.scenario.stream if other.talker == stream.talker]
         cycle_ns = math.lcm(*own)
         peer = topology.neighbours[stream.talker][0]
         entry = planned.plan["streams"][stream.id]
         byte_ps = byte_time_ps(topology.wires[stream.talker, peer].rate_bps)
         length_ns = ceil_ns(entry["frame_bytes_on_wire"] * byte_ps)
-        for start_ns in range(entry["release_ns"], cycle_ns, stream.period_ns):
+        releases_ns = entry.get("turns_ns", [entry["release_ns"]])
+        for number in range(cycle_ns // stream.cycle_ns * stream.turns):
+            start_ns = stream.begin_ns(number) + releases_ns[number % len(releases_ns)]
             rows += _window(
                 numbers.link(stream.talker, peer), stream.tc, start_ns, length_ns, cycle_ns
             )
@@ -201,7 +203,7 @@ def _port_windows(planned: Planned, numbers: _Numbers) -> _Rows:
             link, queues = numbers.link(bridge, peer), sorted(set(port["queues"].values()))
             if "entries" not in port:
                 cycle_ns = math.lcm(
-                    *(s.period_ns for s in planned.scenario.stream if s.id in port["queues"])
+                    *(s.cycle_ns for s in planned.scenario.stream if s.id in port["queues"])
                 )
                 rows += [(link, queue, 0, cycle_ns, cycle_ns) for queue in queues]
                 continue

@@ -106,7 +106,7 @@ class Guest:
 
     @property
     def cycle_ns(self) -> int:
-        return math.lcm(*(stream.period_ns for stream in self.scenario.stream))
+        return math.lcm(*(stream.cycle_ns for stream in self.scenario.stream))
 
     def frames(self, stream: Stream) -> int:
         return math.ceil(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 
 from keepon_host.start import steps
 from keepon_host.start.steps import Need, Setup, Step, Told
@@ -71,11 +72,13 @@ def stream_lines(machine: Machine, station: Station) -> Iterator[str]:
         if stream.talker == station.name:
             entry = machine.plan["streams"][stream.id]
             releases = entry.get("turns_ns", [entry["release_ns"]])
-            told = " ns, in turn ".join(str(release_ns) for release_ns in releases)
+            times = " ns, in turn ".join(str(release_ns) for release_ns in releases)
             level = priority[stream.tc, stream.priority]
+            rounded = ", rounded down," if stream.turns > 1 else ""
+            period = f"{Fraction(stream.cycle_ns, stream.turns)} ns{rounded}"
             yield (
-                f"stream {stream.id}: txtime {told} ns after every multiple of {stream.period_ns}"
-                f" ns of CLOCK_TAI, SO_PRIORITY {level}, PCP {stream.priority}"
+                f"stream {stream.id}: txtime {times} ns after every multiple of {period}"
+                f" of CLOCK_TAI, SO_PRIORITY {level}, PCP {stream.priority}"
             )
 
 
@@ -124,6 +127,8 @@ def _link(machine: Machine, station: Station) -> Iterator[Step]:
     mtu = machine.mtu(station)
     if mtu is not None and mtu < ETHERNET_MTU:
         yield Told(f"Slots carry {nic}'s own frames up to MTU {mtu}; longer ones are dropped.")
+    if station.keepon.backend == "generic":
+        yield steps.Module("keepon_generic")
     yield steps.AddKeepon(nic, device, tuple(link_options(machine, station)))
     yield steps.SetUp(device)
 

@@ -35,10 +35,12 @@ def talk_words(
     """
     entry = guest.plan["streams"][stream.id]
     if "turns_ns" in entry:
+        key = "jitter_ns" if stream.turns == 1 else "rate_hz"
         raise ConfigError(
-            f'key `stream[{guest.scenario.stream.index(stream)}].jitter_ns` (stream "{stream.id}")'
-            f" = {stream.jitter_ns}: its plan releases frames in turn at other offsets, which the"
-            f" talker of target {guest.target} cannot; leave the key out or use target sim"
+            f'key `stream[{guest.scenario.stream.index(stream)}].{key}` (stream "{stream.id}")'
+            f" = {getattr(stream, key)}: its plan releases frames in turn at other offsets,"
+            f" which the talker of target {guest.target} cannot; leave the key out or use target"
+            " sim"
         )
     station = guest.scenario.station_named(stream.talker)
     level = guest.queues(stream.talker).priority[stream.tc, stream.priority]

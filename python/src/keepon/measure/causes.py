@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from keepon.measure.results import SENT_VERDICTS
@@ -47,8 +48,19 @@ MEANINGS: dict[str, tuple[str, str]] = {
     "lossy link ": ("lost on the cable", "none: loss_probability of the link asks for it"),
     "link ": ("lost as a link was down", "none: a fault of the scenario asks for it"),
     "unknown destination": ("its address leads nowhere", "check the route and the listeners"),
-    "filter": ("refused by a bridge's filter", "send at the plan's times and lengths"),
+    " maximum SDU size": (
+        "longer than a bridge's filter takes", "send no longer frames, or raise max_sdu_bytes",
+    ),
+    " stream gate ": (
+        "a bridge's stream gate was shut", "send at the plan's times, or open it for longer",
+    ),
+    " flow meter ": (
+        "beyond what a bridge's flow meter takes", "send less, or raise its rates and bursts",
+    ),
     "fault": ("lost by a fault", "none: the scenario asks for it"),
+    "babble": (
+        "a talker sends too often", "none: a fault of the scenario asks for it",
+    ),
     "not handed over": (
         "its program did not send", "let the talker run from before its first txtime",
     ),
@@ -101,7 +113,34 @@ def of_run(run: RunParts, effective: Mapping[str, Any], plan: Plan | None) -> li
             talkers = {name: streams[name]["talker"] for name in row["advances_ns"]}
             row["advances_ns"] = alike_of_talkers(row["advances_ns"], talkers)
             row["remedy"] = _with_advances(row["advances_ns"])
-    return [*rows.values(), *_best_effort(run, effective)]
+    return [*_babble(run, effective, plan), *rows.values(), *_best_effort(run, effective)]
+
+
+def _babble(run: RunParts, effective: Mapping[str, Any], plan: Plan | None) -> Iterator[Cause]:
+    """Missed streams that share a link with frames of a fault "babble"."""
+    streams = {stream["id"]: stream for stream in effective.get("stream", [])}
+    for fault in effective.get("fault", []):
+        own = [stream for stream in streams.values() if stream["talker"] == fault["node"]]
+        if fault["kind"] != "babble" or not own:
+            continue
+        met = {
+            name: entry["missing"]
+            for name, entry in run["streams"].items()
+            if entry.get("outcome") == outcomes.MISSED and name in streams
+            and (plan is None or _links(streams[name], plan) & _links(own[0], plan))
+        }  # fmt: skip
+        if met:
+            meaning, remedy = MEANINGS["babble"]
+            often = f"one more of {own[0]['id']} each {fault['value_ns']} ns"
+            meaning += f": {fault['node']}, {often} from {fault['at_s']:.15g} s on"
+            yield {"cause": "babble", "meaning": meaning, "frames": met, "remedy": remedy}
+
+
+def _links(stream: Mapping[str, Any], plan: Plan) -> set[tuple[str, str]]:
+    """Directions of links that a stream passes."""
+    routes = plan["streams"][stream["id"]]["routes"].items()
+    ways = [(stream["talker"], *route, listener) for listener, route in routes]
+    return {hop for way in ways for hop in itertools.pairwise(way)}
 
 
 def _by_qdisc(
@@ -153,7 +192,7 @@ def _best_effort(run: RunParts, effective: Mapping[str, Any]) -> list[Cause]:
         is_taken = most is None or most["rate_bps"] >= load.get("rate_bps", 0)
         remedy = LESS if is_taken else overload.remedy("udp", "")
         if load.get("kind") == "saturate" and most is not None and most["station"] in late:
-            reasons = [f"sends what its talker takes: {overload.told(most)}"]
+            reasons = [f"sends what its talker takes: {overload.rate_sentence(most)}"]
             remedy = overload.remedy("saturate", "advance_ns")
         count, counts = sum(ends.values()), dict[str, Any](entry)
         submitted = counts.get("submitted", 0)
@@ -183,7 +222,7 @@ def _short(run: RunParts, entry: LoadResult, load: dict[str, Any]) -> list[str]:
     under_way_bps = UNDER_WAY_FRAMES * load["frame_bytes"] * 8e9 / sent_ns
     if asked_bps - carried_bps <= max(under_way_bps, UNDER_WAY * asked_bps):
         return []
-    why = f", as {overload.told(most)}" if most["rate_bps"] < asked_bps else ""
+    why = f", as {overload.rate_sentence(most)}" if most["rate_bps"] < asked_bps else ""
     return [f"was asked to send {asked_bps} bit/s, of which {carried_bps} arrived{why}"]
 
 
@@ -198,7 +237,8 @@ def text(row: Cause) -> str:
     """A cause as one line."""
     if row["cause"] == BEST_EFFORT:
         return f"best effort {', '.join(row['frames'])} {row['meaning']}; {row['remedy']}"
-    frames = ", ".join(f"{count} of {name}" for name, count in row["frames"].items())
+    counts = row["frames"].items()
+    frames = ", ".join(f"{count} of {name}" if count else name for name, count in counts)
     return f"{row['cause']}: {row['meaning']} ({frames}); {row['remedy']}"
 
 

@@ -19,6 +19,8 @@ from keepon.measure.statistics import IntArray
 from keepon.model.plan import Plan, PlannedStream
 from keepon.model.scenario import Scenario, Stream
 from keepon.model.timing import measured_ns
+from keepon.model.topology import Topology
+from keepon.model.wire import byte_time_ps
 
 
 @dataclass(frozen=True)
@@ -26,31 +28,35 @@ class Schedule:
     """When frames of one stream are due.
 
     Attributes:
-        period_ns: of the stream.
+        cycle_ns: time of as many frames as there are releases.
         releases_ns: of its frames in turn, from the start of each period on; turns count from the
             origin of time.
         begins_ns: frame 0 is the first whose period plus first release is not before this.
     """
 
-    period_ns: int
+    cycle_ns: int
     releases_ns: tuple[int, ...]
     begins_ns: int
 
     @property
     def first_period(self) -> int:
         """The period of frame 0, counted from the origin of time."""
-        return -(-(self.begins_ns - self.releases_ns[0]) // self.period_ns)
+        from_ns = self.begins_ns - self.releases_ns[0]
+        return -(-from_ns * len(self.releases_ns) // self.cycle_ns)
 
     def txtimes_ns(self, seq: IntArray) -> IntArray:
         """Instants at which frames are due, by their numbers."""
-        periods = seq + self.first_period
-        releases = np.array(self.releases_ns, dtype=np.int64)
-        due: IntArray = periods * self.period_ns + releases[periods % len(self.releases_ns)]
+        turns = len(self.releases_ns)
+        in_cycle = [
+            turn * self.cycle_ns // turns + at_ns for turn, at_ns in enumerate(self.releases_ns)
+        ]
+        cycles, turn = np.divmod(seq + self.first_period, turns)
+        due: IntArray = cycles * self.cycle_ns + np.array(in_cycle, dtype=np.int64)[turn]
         return due
 
     def numbers(self, txtime_ns: IntArray) -> IntArray:
         """Numbers of frames by their instants, of a schedule with one release."""
-        found: IntArray = (txtime_ns - self.releases_ns[0]) // self.period_ns - self.first_period
+        found: IntArray = (txtime_ns - self.releases_ns[0]) // self.cycle_ns - self.first_period
         return found
 
     def due(self, start_ns: int, end_ns: int) -> IntArray:
@@ -59,8 +65,9 @@ class Schedule:
         >>> Schedule(10, (3,), 20).due(0, 50).tolist()
         [0, 1, 2]
         """
-        low = (start_ns - max(self.releases_ns)) // self.period_ns - self.first_period
-        high = (end_ns - min(self.releases_ns)) // self.period_ns + 1 - self.first_period
+        turns = len(self.releases_ns)
+        low = (start_ns - max(self.releases_ns)) * turns // self.cycle_ns - self.first_period
+        high = (end_ns - min(self.releases_ns)) * turns // self.cycle_ns + 1 - self.first_period
         seq = np.arange(max(0, low), max(0, high), dtype=np.int64)
         at_ns = self.txtimes_ns(seq)
         found: IntArray = seq[(at_ns >= start_ns) & (at_ns < end_ns)]
@@ -149,7 +156,27 @@ WANDER_PPM_MAX = 1.0
 def schedule(from_ns: int, stream: Stream, entry: PlannedStream) -> Schedule:
     """When frames of a stream are due from an instant on, from scenario and plan."""
     releases_ns = tuple(entry.get("turns_ns", [entry["release_ns"]]))
-    return Schedule(stream.period_ns, releases_ns, from_ns)
+    cycle_ns = stream.cycle_ns * len(releases_ns) // stream.turns
+    return Schedule(cycle_ns, releases_ns, from_ns)
+
+
+def last_bits_ps(
+    scenario: Scenario, stream: Stream, entry: PlannedStream, padded: bool
+) -> IntArray | int:
+    """By how much later than the first bit of a frame the one that its deadline is of arrives, a
+    row for each listener.
+
+    Args:
+        scenario, stream, entry: the scenario, and the stream in it and in the plan.
+        padded: its frames are as long as planned.
+    """
+    if stream.deadline_at == "first_bit":
+        return 0
+    topology = Topology(scenario)
+    sent_bytes = entry["frame_bytes_on_wire"] if padded else stream.frame_bytes
+    ends = [((stream.talker, *entry["routes"][name])[-1], name) for name in stream.listeners]
+    spans = [[sent_bytes * byte_time_ps(topology.wires[end].rate_bps)] for end in ends]
+    return np.array(spans, dtype=np.int64)
 
 
 def run_ns(scenario: Scenario, plan: Plan) -> int:

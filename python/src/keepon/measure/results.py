@@ -10,6 +10,7 @@ said.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, cast
 
 import numpy as np
@@ -33,7 +34,7 @@ from keepon.model.result import (
 
 SENT_VERDICTS = ("on_time", "moved", "best_effort", "sent_stale")
 IN_DOUBT = "in_doubt"
-"""The one verdict that does not say whether a frame was sent: whoever saw it says so."""
+"""The one verdict that leaves open whether a frame was sent; a capture or the listener decides."""
 PENDING = -1
 NONE = -1
 SERIES_FRAMES = 500
@@ -209,15 +210,15 @@ def check_whole_run(
                 f"stream {stream}: {ended} frames ended as {name}, the simulator counted "
                 f"{whole['verdicts'].get(name, 0)}"
             )
-    told = {
+    counts = {
         "submitted": whole["submitted"],
         "on_wire": whole["on_wire"],
         "delivered": whole["delivered"],
         "pending": whole["pending"],
     }
     for name, value in counted.items():
-        if told[name] != value:
-            found = f"{value} frames are {name}, the simulator counted {told[name]}"
+        if counts[name] != value:
+            found = f"{value} frames are {name}, the simulator counted {counts[name]}"
             raise SimulationError(f"stream {stream}: {found}")
     check_flow(whole, listeners, f"stream {stream}")
     wrong = {
@@ -284,7 +285,9 @@ def _frame(frames: FrameArrays, index: int, delay_ps: int | None) -> Frame:
     }
 
 
-def bound_check(frames: FrameArrays, bounds: Bounds, period_ns: int) -> dict[str, BoundCheck]:
+def bound_check(
+    frames: FrameArrays, bounds: Bounds, period_ns: int | Fraction
+) -> dict[str, BoundCheck]:
     """Each bound of the plan against the worst frame, in true time.
 
     The age of data is not compared: it is the delay and the constant `advance_ns`, and so is its
@@ -302,9 +305,9 @@ def bound_check(frames: FrameArrays, bounds: Bounds, period_ns: int) -> dict[str
     errors = np.abs(frames.wire_ps - frames.txtime_ps)[frames.timed]
     known = frames.delay_known
     pairs = got[:, 1:] & got[:, :-1] & (np.diff(frames.seq) == 1)[np.newaxis, :]
-    deviations = np.abs(np.diff(delays, axis=1) - (period_ns * 1000 - np.diff(frames.txtime_ps)))[
-        pairs
-    ]
+    turns = period_ns.denominator  # a rate's period is no whole number of ps
+    apart = np.diff(delays, axis=1) + np.diff(frames.txtime_ps)
+    deviations = -(-np.abs(turns * apart - 1000 * period_ns.numerator) // turns)[pairs]
     worst_ps = {
         "release_error_ns": int(errors.max()) if errors.size else None,
         "delay_ns": int(delays[known].max()) if np.any(known) else None,
@@ -339,7 +342,11 @@ def check(bound_ns: int, worst_ps: int | None, least: bool = False) -> BoundChec
 
 
 def outliers(
-    frames: FrameArrays, bounds: Bounds, deadline_ns: int | None, uncertainty_ns: float = 0
+    frames: FrameArrays,
+    bounds: Bounds,
+    deadline_ns: int | None,
+    uncertainty_ns: float = 0,
+    last_bits_ps: IntArray | int = 0,
 ) -> Outliers:
     """First and worst.
 
@@ -348,6 +355,7 @@ def outliers(
         bounds: of the stream in this run.
         deadline_ns: of the scenario.
         uncertainty_ns: how far delays may be off; a frame is bad if it is beyond a bound by more.
+        last_bits_ps: by how much later than a frame its deadline is met (`due.last_bits_ps`).
 
     Returns:
         first_bad: first frame due that is missing, too late or too early; worst: the frame with the
@@ -358,12 +366,11 @@ def outliers(
     latest = np.where(got, delays, np.int64(-(2**62))).max(axis=0, initial=-(2**62))
     earliest = np.where(got, delays, np.int64(2**62)).min(axis=0, initial=2**62)
     missing = ~frames.delivered
-    limits_ns = [
-        limit_ns for limit_ns in (bounds.get("delay_ns"), deadline_ns) if limit_ns is not None
-    ]
     bad = missing.copy()
-    if limits_ns:
-        bad |= latest > (min(limits_ns) + uncertainty_ns) * 1000
+    for limit_ns, behind_ps in ((bounds.get("delay_ns"), 0), (deadline_ns, last_bits_ps)):
+        if limit_ns is not None:
+            late = got & (delays + behind_ps > (limit_ns + uncertainty_ns) * 1000)
+            bad |= late.any(axis=0)
     if (least_ns := bounds.get("delay_min_ns")) is not None:
         bad |= earliest < (least_ns - uncertainty_ns) * 1000
     report: Outliers = {"first_bad": None, "worst": None}
@@ -405,8 +412,9 @@ def stream_result(
     lost: dict[str, int],
     bounds: Bounds,
     stream: str,
-    period_ns: int,
+    period_ns: int | Fraction,
     deadline_ns: int | None,
+    last_bits_ps: IntArray | int = 0,
 ) -> StreamResult:
     """Everything the result file says of one stream in one run.
 
@@ -414,18 +422,20 @@ def stream_result(
         frames: a row for every frame due (keepon.measure.due).
         bounds: of the stream in this run (bounds_of).
         deadline_ns: checked as a bound of its own where the scenario states one.
+        last_bits_ps: by how much later than a frame its deadline is met (`due.last_bits_ps`).
     """
     counts, measured = accounting(frames, verdict_names, lost, stream), quantities(frames)
     checks = bound_check(frames, bounds, period_ns)
     if deadline_ns is not None:
-        worst_ns = measured["delay_ns"]["max"]
-        worst_ps = None if worst_ns is None else round(worst_ns * 1000)
+        delays = frames.arrival_ps - frames.txtime_ps[np.newaxis, :] + last_bits_ps
+        known = frames.delay_known
+        worst_ps = int(delays[known].max()) if np.any(known) else None
         checks["deadline_ns"] = check(deadline_ns, worst_ps)
     document: MeasuredStream = {
         **counts,
         **measured,
         "bound_check": checks,
-        **outliers(frames, bounds, deadline_ns),
+        **outliers(frames, bounds, deadline_ns, last_bits_ps=last_bits_ps),
         "outcome": outcomes.of_stream(counts["due"], counts["missing"], checks),
         "first_delays_ns": first_delays(frames, SERIES_FRAMES),
     }

@@ -137,3 +137,5 @@ class Bridge(TypedDict):
 
     name: str
     ports: dict[int, Counters]
+    filters: list[Counters]
+    """of policing, in order"""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a result says twice, in counts and in words: where the two differ, somebody has changed the
-file, and neither is to be believed.
+"""Redundant parts of a result, counts and words: where two of them differ, the file was changed
+after the run, and neither can be trusted.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ def _of_stream(stream: StreamResult, planned: Stream, window_ns: list[int]) -> F
     due, delivered, missing = stream["due"], stream["delivered"], stream["missing"]
     if delivered + missing != due:
         yield "missing", f"is {missing}, beside {due} due and {delivered} delivered"
-    told = sum(stream["verdicts"].values()) + stream["pending"]
-    if told != stream["submitted"] or told > due:
+    accounted = sum(stream["verdicts"].values()) + stream["pending"]
+    if accounted != stream["submitted"] or accounted > due:
         yield (
             "submitted",
-            f"is {stream['submitted']}, of {due} due, and {told} ended or are pending",
+            f"is {stream['submitted']}, of {due} due, and {accounted} ended or are pending",
         )
     ended = delivered + sum(stream["lost"].values()) + stream["in_flight"]
     if ended != stream["sent"]:

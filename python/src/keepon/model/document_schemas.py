@@ -52,10 +52,10 @@ class _Untitled(GenerateJsonSchema):
     def typed_dict_schema(self, schema: Any) -> Schema:
         """A table, its keys described where the class it inherits them from does so."""
         made = super().typed_dict_schema(schema)
-        told = _inherited(schema["cls"])
+        inherited = _inherited(schema["cls"])
         for name, entry in made["properties"].items():
-            if name in told:
-                entry.setdefault("description", told[name])
+            if name in inherited:
+                entry.setdefault("description", inherited[name])
             if "description" in entry:
                 entry["description"] = " ".join(entry["description"].split())
         made.pop("title", None)

@@ -25,6 +25,8 @@ from keepon.model.lines import DIGITS_MAX
 
 PACKAGE = "keepon.model"
 """Has the JSON Schemas of all files but those of studies."""
+SVG = r"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*|<!DOCTYPE[^>]*>\s*)*<svg\b"
+"""How a picture begins."""
 RESULT_FILE = "result.json"
 PLAN_FILE = "plan.json"
 SCENARIO_FILE = "scenario.toml"

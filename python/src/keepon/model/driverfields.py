@@ -26,6 +26,8 @@ def driver_fields(station: Station, planned: PlannedStation) -> dict[str, FieldV
             values[option.field] = value
     values["frame_bytes_max"] = planned.get("frame_bytes_max", 0)
     del values["partition_slots"]
+    if station.keepon.backend == "native":
+        del values["backend"]
     if station.keepon.clock != "dual":
         values.pop("merge")
         values.pop("tau_ns", None)

@@ -17,9 +17,13 @@ def folder() -> Path:
     return PACKAGED if PACKAGED.is_dir() else CHECKOUT
 
 
+def _files() -> dict[str, Path]:
+    return {path.stem: path for path in folder().rglob("*.toml")}
+
+
 def names() -> list[str]:
     """Without `.toml`, sorted."""
-    return sorted(path.stem for path in folder().glob("*.toml"))
+    return sorted(_files())
 
 
 def path(name: str) -> Path:
@@ -32,7 +36,7 @@ def path(name: str) -> Path:
         raise ConfigError(
             f'argument NAME = "{one_line(name)}": must be one of {", ".join(names())}; choose one'
         )
-    return folder() / f"{name}.toml"
+    return _files()[name]
 
 
 def title(name: str) -> str:

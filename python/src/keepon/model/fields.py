@@ -18,6 +18,7 @@ from typing import Any
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
+from keepon.model import rates
 from keepon.model.units import Unit, unit_of
 
 _NAME_PATTERN = "[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
@@ -198,6 +199,25 @@ class Number(_Quantity):
 
     def json_schema(self) -> dict[str, Any]:
         return {"type": "number", **_range(self.low, self.high)}
+
+
+@dataclass(frozen=True)
+class Rate(_Checked):
+    """Frames a second: a whole number, or a string with a fraction."""
+
+    def check(self, value: Any) -> int | str:
+        found = rates.rate(value)
+        if found is None or not Fraction(1, 10) <= found <= 1_000_000:
+            raise _refuse(
+                "must be a number between 0.1 and 1000000, or a fraction in quotes",
+                'write it as 4800, "4.8" or "60000/1001"',
+            )
+        assert isinstance(value, int | str)
+        return value
+
+    def json_schema(self) -> dict[str, Any]:
+        pattern = f"^{rates.PATTERN}$"
+        return {"type": ["integer", "string"], **_range(1, 1_000_000), "pattern": pattern}
 
 
 @dataclass(frozen=True)

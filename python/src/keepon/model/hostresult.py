@@ -40,7 +40,7 @@ class HostRun(TypedDict):
     stations: NotRequired[dict[str, HostStation]]
     """stations by name"""
     clocks: str
-    """whether somebody set the clocks, and how"""
+    """whether a program set the clocks, and how"""
     clock_limit_ns: NotRequired[NotNegative | None]
     """how far clocks may be apart"""
     clock_offsets_ns: NotRequired[dict[str, _Spread]]

@@ -144,7 +144,7 @@ class Sourced:
         return {"parameter": self.parameter, "value": self.value, "why": self.source_id}
 
     def was_used(self, draws: Mapping[str, int], tails: Mapping[str, int]) -> bool:
-        """Whether a run used it that went through each stage as often as told."""
+        """Whether a run used it; `draws` and `tails` count how often each stage was run through."""
         return not self.stage or (tails if self.of_tail else draws).get(self.stage, 0) > 0
 
 

@@ -6,6 +6,7 @@ range, remedy.
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from pydantic import ValidationError
 
 from keepon.errors import ConfigError, one_line
 from keepon.model import launchtime, lines, ranges, validation
+from keepon.model.changes import Change, changed
 from keepon.model.scenario import SCENARIO_SCHEMA, Scenario
 from keepon.model.scenariochecks import Wrong, check, problem
 
@@ -20,12 +22,13 @@ TEXT_MOST = 1 << 25
 _EXAMPLE = "examples/habitat.toml"
 
 
-def parse(text: str, source: str) -> Scenario:
+def parse(text: str, source: str, changes: Sequence[Change] = ()) -> Scenario:
     """Scenario from TOML text.
 
     Args:
         text: the file's contents.
         source: what to call it in messages.
+        changes: keys that are set over what the text says.
 
     Raises:
         ConfigError: a sentence on each thing that is wrong.
@@ -52,7 +55,7 @@ def parse(text: str, source: str) -> Scenario:
         raise problem(
             source, "schema", declared, f'must be "{SCENARIO_SCHEMA}"; this version reads no other'
         )
-    scenario = _validated(document, source)
+    scenario = _validated(document, source, changes)
     check(scenario, source)
     return launchtime.with_advances(scenario)
 
@@ -69,10 +72,12 @@ def _too_long(text: str, source: str, error: ValueError) -> ConfigError:
     )
 
 
-def _validated(document: dict[str, Any], source: str) -> Scenario:
+def _validated(document: dict[str, Any], source: str, changes: Sequence[Change] = ()) -> Scenario:
     wrong = Wrong()
     document = ranges.expanded(document, lambda *what: wrong.add(problem(source, *what)))
     wrong.end()
+    for change in changes:
+        document = changed(document, change)
     try:
         return Scenario.model_validate(document)
     except ValidationError as failure:

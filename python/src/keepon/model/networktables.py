@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 
 from keepon.model import switches
 from keepon.model.fields import GateMask, Name, NameList, Number, Whole, WholeList
+from keepon.model.policing import FlowMeter, StreamFilter, StreamGate
 from keepon.model.tables import POSITIVE, SECOND_NS, Table
 
 
@@ -198,6 +199,21 @@ class Bridge(Table):
     """Traffic class of priorities (PCP) 0, 1 ... 7. "802.1Q": what IEEE Std 802.1Q-2022 table 8-5
     recommends for so many queues; of 8 queues priority 1 (background) has the lowest, below 0 (best
     effort), and of fewer several priorities share one."""
+    police: Literal["none", "edge", "all"] = "none"
+    """Whether the plan has stream filters for the bridge, each with a stream gate that is open
+    while a frame of the stream may arrive, and shut otherwise: "edge" for streams whose talker is
+    linked to it, "all" for all that pass. Frames at other times, more and longer ones end
+    there."""
+    stream_filter: list[StreamFilter] = Field(default_factory=list)
+    """Filters of per-stream filtering and policing, in order. Target sim only."""
+    stream_gate: dict[str, StreamGate] = Field(default_factory=dict)
+    """Stream gates that filters name."""
+    flow_meter: dict[str, FlowMeter] = Field(default_factory=dict)
+    """Flow meters that filters name."""
+    policing: Literal["802.1Q", "linux"] = "802.1Q"
+    """Rules of filters. "linux": as tc's actions gate and police do in software, where an internal
+    priority changes nothing, nothing shuts a gate for good, a gate is open until its base time,
+    what a gate drops counts as octets, and meters count MSDUs (docs/tsn.md)."""
     queue_frames: Annotated[int, Whole(1, 1_000_000)] = 1024
     """Frames that a queue of a port holds; what comes then is lost. Plans keep to it. Target vm
     does not use it."""

@@ -10,8 +10,8 @@ bound on the delay and no deadline, or one of the bounds had nothing to be compa
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Callable, Iterable
+from typing import Final, Literal
 
 from keepon.errors import EXIT_MET, EXIT_MISSED, EXIT_NO_FRAMES, EXIT_NOTHING_CHECKED
 from keepon.model.qdiscs import stations
@@ -23,8 +23,10 @@ from keepon.model.result import (
     Result,
     RunParts,
     RunResult,
+    StreamResult,
 )
 
+Side = Literal["by_deadline", "by_bounds"]
 MET: Final = "met"
 MISSED: Final = "missed"
 NOTHING_CHECKED: Final = "nothing checked"
@@ -49,9 +51,15 @@ QDISC_REMEDIES = {
 }
 """What verdicts on frames say that go through qdiscs of the talker, and what helps."""
 SHUT: Final = "not_allowed"
-LATEST = ("delay_ns", "deadline_ns")
+DEADLINE: Final = "deadline_ns"
+LATEST = ("delay_ns", DEADLINE)
 """Bounds that say when a frame must have come at the latest: without one a stream is not checked.
 """
+SIDES: dict[Side, Callable[[str], bool]] = {
+    "by_deadline": lambda key: key == DEADLINE,
+    "by_bounds": lambda key: key != DEADLINE,
+}
+"""Which checks make the outcome by the deadline, and by the bounds."""
 
 
 def qdisc_remedy(verdicts: Iterable[str], qdisc: str | None, period_ns: int) -> str | None:
@@ -109,6 +117,21 @@ def of_run(run: RunParts) -> OutcomeName:
     return worst(stream["outcome"] for stream in run["streams"].values())
 
 
+def add_sides(run: RunParts) -> None:
+    """Give each stream its outcome by the deadline alone, and by the bounds alone."""
+    for stream in run["streams"].values():
+        for side, is_own in SIDES.items():
+            checks = {key: each for key, each in stream["bound_check"].items() if is_own(key)}
+            stream[side] = of_stream(stream["due"], stream["missing"], checks)
+
+
+def of_peer(stream: StreamResult) -> OutcomeName:
+    """Outcome of a stream of a peer: bounds are the plan's, made for the judged driver, so it is
+    that of the deadline if there is one.
+    """
+    return stream["by_deadline" if DEADLINE in stream["bound_check"] else "outcome"]
+
+
 def judged(parts: RunParts, onset: Onset | None) -> RunResult:
     """A run with its outcome.
 
@@ -116,6 +139,7 @@ def judged(parts: RunParts, onset: Onset | None) -> RunResult:
         onset: the first frame of any stream that is missing or beyond a bound.
     """
     outcome = of_run(parts)
+    add_sides(parts)
     return {**parts, "outcome": outcome, "met": outcome == MET, "onset": onset}
 
 
@@ -131,6 +155,7 @@ def completed(result: Result) -> Result:
                 check.setdefault("outcome", of_check(check["worst_ns"], check["met"]))
             found = of_stream(stream["due"], stream["missing"], stream["bound_check"])
             stream.setdefault("outcome", found)
+        add_sides(run)
         run.setdefault("outcome", of_run(run))
         run["met"] = run["outcome"] == MET
     return result

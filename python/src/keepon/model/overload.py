@@ -22,7 +22,7 @@ class Busy(NamedTuple):
     kind of that load.
     """
 
-    told: str
+    sentence: str
     kind: LoadKind
 
 
@@ -52,7 +52,7 @@ def takes(
     return {"station": port.station, "frame_ns": frame_ns, "rate_bps": rate_bps}
 
 
-def told(most: Takes) -> str:
+def rate_sentence(most: Takes) -> str:
     """How much a station takes, as a part of a sentence."""
     if not most["rate_bps"]:
         return (
@@ -77,7 +77,7 @@ def busy_with(scenario: Scenario, plan: Plan, document: RunResult, port: str) ->
         most = takes(scenario, topology.ports[port], load, planned["driver"], planned)
         behind = (
             f'behind {"" if is_own else "ACKs of "}{load.kind} load "{load.id}", of which'
-            f" {told(most)}"
+            f" {rate_sentence(most)}"
         )
         count = (flow if is_own else flow["acks"])["submitted"]
         offered.append((count, Busy(behind, load.kind)))

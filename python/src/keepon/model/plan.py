@@ -109,7 +109,7 @@ class PlannedStation(TypedDict):
     """A port of a talker; most have one. Only `driver` and `streams` are there where nothing is
     slotted."""
 
-    driver: Literal["keepon", "standard", "launchtime"]
+    driver: Literal["keepon", "standard", "launchtime", "foreign"]
     """what the plan is made for"""
     streams: dict[str, TalkedStream]
     """its streams by id, in order of release"""
@@ -172,11 +172,40 @@ class PlannedPort(TypedDict):
 
 
 @with_config(CLOSED)
+class PlannedGateInterval(TypedDict):
+    """A part of a stream gate's cycle."""
+
+    open: bool
+    """whether frames pass"""
+    ns: AtLeastOne
+    """for how long"""
+    octets: NotRequired[NotNegative]
+    """of MSDUs that pass in it"""
+
+
+@with_config(CLOSED)
+@together("base_ns entries")
+class PlannedFilter(TypedDict):
+    """The stream filter of one stream; without `entries` it has no stream gate."""
+
+    stream: str
+    """id"""
+    max_sdu_bytes: NotNegative
+    """longest MSDU"""
+    base_ns: NotRequired[NotNegative]
+    """when a cycle of the stream gate starts, by the bridge's clock"""
+    entries: NotRequired[Annotated[list[PlannedGateInterval], Field(min_length=1)]]
+    """its list; a cycle is as long as all of them"""
+
+
+@with_config(CLOSED)
 class PlannedBridge(TypedDict):
     """A bridge."""
 
     ports: dict[str, PlannedPort]
     """ports that streams leave by, by neighbour"""
+    stream_filters: NotRequired[list[PlannedFilter]]
+    """of per-stream policing (`bridge.police`)"""
 
 
 @with_config(CLOSED)
@@ -263,6 +292,8 @@ class PlannedStream(TypedDict):
     """greatest delay, from the txtime on"""
     bounds: Bounds
     """what is promised"""
+    last_bit_ns: NotRequired[NotNegative]
+    """delay_ns to the last bit of a frame, where its deadline is of that"""
     terms: DelayTerms
     """what the delay is made of"""
     windows: list[PlannedWindow]

@@ -118,8 +118,8 @@ class Accounting(TypedDict):
     """those that were on the wire; of those whose verdict is `in_doubt`, which the driver cannot
     know of: those that the wire's record has, or on target host that arrived"""
     pending: NotNegative
-    """those without a verdict yet: the talker still has them, or the NIC has not told yet that
-    they were sent"""
+    """those without a verdict yet: the talker still has them, or the NIC has not reported
+    them as sent"""
     delivered: NotNegative
     """those that every listener got"""
     lost: Counts
@@ -158,6 +158,11 @@ class MeasuredStream(Accounting, Quantities, Outliers):
 class StreamResult(MeasuredStream):
     """A stream in one run."""
 
+    by_deadline: NotRequired[OutcomeName]
+    """its outcome by the deadline alone, by which peers are judged; absent in results of earlier
+    versions"""
+    by_bounds: NotRequired[OutcomeName]
+    """its outcome by the bounds alone; absent in results of earlier versions"""
     delay_series: NotRequired[DelaySeries]
     """delays over time; absent in results of earlier versions"""
     delay_distribution: NotRequired[DelayDistribution]
@@ -336,6 +341,9 @@ class BridgeResult(TypedDict):
 
     ports: NotRequired[dict[str, Counts]]
     """by neighbour, in the simulator"""
+    stream_filters: NotRequired[list[Counts]]
+    """of filters in order: frames that matched, and of them those lost as oversize, not passing the
+    gate, red, and those that were yellow"""
     clock: NotRequired[Clock]
     """its clock, if PTP sets or distributes it"""
 
@@ -369,7 +377,7 @@ class TcpResult(TypedDict):
     probes: NotNegative
     """tail loss probes"""
     refused: NotRequired[NotNegative]
-    """of the segments those that the host's own qdisc dropped and told of; left out: none"""
+    """of the segments those that the host's own qdisc dropped and reported; left out: none"""
     duplicates: NotNegative
     """segments that came to the listener more than once"""
     out_of_order: NotNegative
@@ -444,7 +452,7 @@ class Cause(TypedDict):
     """By what frames of streams went missing or best effort was lost, and what helps."""
 
     cause: str
-    """the verdict on the frames, the place where they were lost, or "best effort\""""
+    """the verdict on the frames, the place where they were lost, "babble" or "best effort\""""
     meaning: str
     """what that says"""
     frames: Counts

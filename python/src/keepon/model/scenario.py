@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, model_validator
 
-from keepon.model.fields import Name, NameList, Number, Whole
+from keepon.model import rates
+from keepon.model.fields import Name, NameList, Number, Rate, Whole
 from keepon.model.networktables import (
     Bridge,
     Defaults,
@@ -59,12 +60,13 @@ __all__ = [
 SCENARIO_SCHEMA = "keepon.scenario/1"
 
 DriverName = Literal["keepon", "standard", "launchtime"]
+PlannedDriver = DriverName | Literal["foreign"]
 _DAY_S = 86_400
 
 # Stated for clocks that PTP sets, unless the scenario says better: what they keep within with the
 # default servo (docs/time.md), rounded up; chosen. Every run checks its frames against the bounds
 # that follow.
-CLOCK_ERROR_NS = {"keepon": 5_000, "launchtime": 200, "standard": 50_000}
+CLOCK_ERROR_NS = {"keepon": 5_000, "launchtime": 200, "standard": 50_000, "foreign": 0}
 # Stated for bridges whose clocks gPTP sets: less than the gap between frames, which their windows
 # have to spare; chosen.
 BRIDGE_CLOCK_ERROR_NS = 90
@@ -75,8 +77,16 @@ BRIDGE_CLOCK_ERROR_NS = 90
 TCP_HEADER_BYTES = 70
 
 
+def _period_or_rate(schema: dict[str, Any]) -> None:
+    """Each of the two keys may be left out where the other is."""
+    schema["required"].remove("period_ns")
+    schema["anyOf"] = [{"required": ["period_ns"]}, {"required": ["rate_hz"]}]
+
+
 class Stream(Table):
     """A periodic stream with one talker and one or more listeners (IEEE 802.1Q terms)."""
+
+    model_config = ConfigDict(json_schema_extra=_period_or_rate)
 
     id: Annotated[str, Name()]
     """Name, unlike that of every other stream and load."""
@@ -87,7 +97,12 @@ class Stream(Table):
     several ports all must be beyond the one that it leaves by (`route`)."""
     period_ns: Annotated[int, Whole(1_000, 10 * SECOND_NS)]
     """Time in ns from one frame to the next; with driver keepon in mode "phase-locked" a multiple
-    of the slot time."""
+    of the slot time. Left out beside `rate_hz`."""
+    rate_hz: Annotated[int | str, Rate()] | None = None
+    """Frames a second in place of `period_ns`, where that is no whole number: 4800, or
+    "60000/1001" for 59.94. Each frame has the first instant (driver keepon: slot) at or after its
+    exact one, counted from the release of the first, so that the rate does not drift. Target sim
+    only, if the period is no whole number of ns. Left out: `period_ns` says it."""
     frame_bytes: Annotated[
         int, Whole(64, 9018, remedy="an Ethernet frame with FCS has 64 to 9018 bytes")
     ]
@@ -101,6 +116,9 @@ class Stream(Table):
     deadline_ns: Annotated[int, Whole(1, 10 * SECOND_NS)] | None = None
     """Longest time in ns from the release to the arrival at every listener; plans keep it and runs
     check it. Left out: none is asked for."""
+    deadline_at: Literal["first_bit", "last_bit"] = "first_bit"
+    """Which bit of a frame arrives within `deadline_ns`: the first behind the SFD, as all other
+    times, or the last of the FCS, with what driver keepon pads it to."""
     jitter_ns: Annotated[int, Whole(0, 10 * SECOND_NS, remedy=POSITIVE)] | None = None
     """How far in ns the time between two arrivals at a listener may be from the period, at most the
     period. Plans keep it, and may release frames in turn at instants that differ by as much. Left
@@ -122,6 +140,35 @@ class Stream(Table):
     first."""
     redundancy: Annotated[int, Whole(1, 2)] = 1
     """Disjoint ways at once. 2 is refused by this version: it plans no redundant routes."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_period(cls, data: Any) -> Any:
+        """A rate's period, rounded down to ns."""
+        if not isinstance(data, dict) or "rate_hz" not in data or "period_ns" in data:
+            return data
+        per_s = rates.rate(data["rate_hz"])
+        return data | {"period_ns": int(SECOND_NS / per_s) if per_s else SECOND_NS}
+
+    @property
+    def turns(self) -> int:
+        """Frames after which the stream repeats in whole ns: 1 without a rate."""
+        return self._cycle[0]
+
+    @property
+    def cycle_ns(self) -> int:
+        """The time of as many frames as there are turns."""
+        return self._cycle[1]
+
+    @property
+    def _cycle(self) -> tuple[int, int]:
+        per_s = rates.rate(self.rate_hz)
+        return (1, self.period_ns) if per_s is None else rates.cycle(per_s)
+
+    def begin_ns(self, number: int) -> int:
+        """Start of the period of a frame, in whole ns; frame 0 begins at 0."""
+        turns, cycle_ns = self._cycle
+        return number * cycle_ns // turns
 
 
 START_NS = 10_000_000
@@ -182,13 +229,15 @@ class Fault(Table):
     kind: Annotated[str, Name()]
     """"poll-stall", "clock-step", "link-down", "late-submit", "wire-pause"; in the simulator, on a
     station that has `host.cores`, also "cpu-stall"; with `sync.mode` "ptp" or "gptp" also
-    "lost-sync" and "master-change", not in target vm. Target host makes "late-submit" only."""
+    "lost-sync" and "master-change", not in target vm, and "babble", which only the simulator has.
+    Target host makes "late-submit" only."""
     node: Annotated[str, Name()]
     """Node it happens to: a station; of "lost-sync" and "master-change" also a bridge. Of
     "poll-stall", "link-down" and "wire-pause" a port (`NAME.0`), where the station has several."""
     value_ns: Annotated[int, Whole(-(2**62), 2**62)] = 0
     """For how long, or by how much, in ns; only a "clock-step" may be negative, and "wire-pause"
-    is at most 1000 s. "master-change" does not use it."""
+    is at most 1000 s. "master-change" does not use it. Of "babble" it is the time from one frame
+    too many to the next."""
 
 
 class PlannerOptions(Table):
@@ -262,7 +311,25 @@ class Scenario(Table):
     def load_flows(self) -> dict[str, Load]:
         """Loads, and what answers them, by what the simulator calls their frames."""
         answers = {f"{load.id} acks": back for load in self.load for back in load.answers()}
-        return {load.id: load for load in self.load} | answers
+        return {load.id: load for load in (*self.load, *self.babbled())} | answers
+
+    def babbled(self) -> list[Load]:
+        """Frames of faults "babble": more of the first stream of its node, without txtimes."""
+        found = []
+        for number, fault in enumerate(self.fault):
+            own = [stream for stream in self.stream if stream.talker == fault.node]
+            if fault.kind != "babble" or not own:
+                continue
+            first = own[0]
+            found.append(
+                Load.model_construct(  # its start and rate have other ranges than a load's
+                    id=f"{first.id} babble {number}", talker=first.talker,
+                    listener=first.listeners[0], frame_bytes=first.frame_bytes,
+                    rate_bps=first.frame_bytes * 8 * SECOND_NS // fault.value_ns,
+                    start_ns=round(fault.at_s * SECOND_NS), tc=first.tc, priority=first.priority,
+                )
+            )  # fmt: skip
+        return found
 
     def station_named(self, name: str) -> Station:
         """The station called `name`; KeyError if there is none."""
@@ -281,6 +348,7 @@ class Scenario(Table):
             return list(dict.fromkeys(self.compare.drivers))
         talkers = {stream.talker for stream in self.stream}
         own = {station.driver for station in self.station if station.name in talkers}
+        own = own - {"foreign"} or own
         return [next(iter(own))] if len(own) == 1 else ["as-configured"]
 
     def clock_error_ns(self, station: Station, driver: str) -> int:

@@ -8,7 +8,16 @@ from collections import deque
 from typing import Any
 
 from keepon.errors import ConfigError, SeveralConfigError, one_line
-from keepon.model import faultchecks, framelengths, ptpgates, validation
+from keepon.model import (
+    backends,
+    faultchecks,
+    foreign,
+    framelengths,
+    policing,
+    ptpgates,
+    rates,
+    validation,
+)
 from keepon.model.hosts import HOSTS, check_stages
 from keepon.model.qdiscs import scenarios as qdiscs
 from keepon.model.scenario import Scenario
@@ -96,7 +105,8 @@ def _link(source: str, scenario: Scenario, index: int, neighbours: dict[str, lis
             source,
             f"link[{index}].ends",
             link.ends,
-            "these nodes are already linked; remove one of the links",
+            "these nodes are already linked, and plans know a link by its two nodes; remove one of"
+            " the links: one cable of a bundle is planned",
         )
     rate_bps = link.rate_bps if link.rate_bps is not None else scenario.defaults.rate_bps
     try:
@@ -180,6 +190,16 @@ def _stream(source: str, scenario: Scenario, index: int, neighbours: dict[str, l
                 listener,
                 f'is not connected to talker "{stream.talker}"; add the missing [[link]]',
             )
+    if stream.rate_hz is not None and stream.period_ns != stream.cycle_ns // stream.turns:
+        raise problem(
+            source,
+            f"{at}.period_ns{owner}",
+            stream.period_ns,
+            "contradicts rate_hz; leave one of the two out",
+        )
+    per_s = rates.rate(stream.rate_hz)
+    if per_s is not None and (wrong := rates.too_long(per_s)):
+        raise problem(source, f"{at}.rate_hz{owner}", stream.rate_hz, wrong)
     if stream.offset_ns != "auto" and stream.offset_ns >= stream.period_ns:
         raise problem(
             source,
@@ -429,6 +449,9 @@ def _bridge(source: str, scenario: Scenario, index: int, neighbours: list[str]) 
     for peer in bridge.gates if isinstance(bridge.gates, dict) else ():
         key = f'bridge[{index}].gates (bridge "{bridge.name}")'
         _node(source, key, peer, neighbours, "neighbour")
+    for place in range(len(bridge.stream_filter)):
+        if wrong := policing.wrong_filter(scenario, index, place):
+            raise problem(source, *wrong)
     if isinstance(bridge.gates, dict) and bridge.gate_guard != "length-aware":
         raise problem(
             source,
@@ -497,7 +520,13 @@ def check(scenario: Scenario, source: str) -> None:
         with wrong:
             _load(source, scenario, index, neighbours)
     wrong.end()
-    for check_more in (framelengths.check, ptpgates.check, qdiscs.check):
+    for check_more in (
+        backends.check,
+        foreign.check,
+        framelengths.check,
+        ptpgates.check,
+        qdiscs.check,
+    ):
         with wrong:
             check_more(scenario, source)
     with wrong:

@@ -103,7 +103,8 @@ def _tables_in(schema: _Json, path: str) -> Iterator[tuple[str, str]]:
         for heading, name in _tables_in(schema["items"], path):
             yield f"[{heading}]", name
     if isinstance(schema.get("additionalProperties"), dict):
-        yield from _tables_in(schema["additionalProperties"], f"{path}.{_NEIGHBOUR}")
+        name = _NEIGHBOUR if path.endswith(".gates") else "NAME"
+        yield from _tables_in(schema["additionalProperties"], f"{path}.{name}")
 
 
 def _walk(schema: _Json, definitions: _Json, path: str, found: dict[str, _Table]) -> None:
@@ -131,7 +132,7 @@ def _with_code(text: str) -> str:
 
 
 def _value(value: Any) -> str:
-    """A value as TOML has it; tables are told, not shown."""
+    """A value as TOML has it; tables are named, not shown."""
     if value == {}:
         return "all defaults"
     if isinstance(value, list) and value and isinstance(value[0], dict):
@@ -215,7 +216,7 @@ def _section(table: _Table, tables: dict[str, _Table]) -> str:
 
 @dataclass(frozen=True)
 class Section:
-    """What is told of a table, in Markdown; keys: key, type, range, default and meaning of each."""
+    """Description of a table, in Markdown; keys: key, type, range, default and meaning of each."""
 
     title: str
     meaning: str

@@ -53,9 +53,9 @@ def _in_lines(schema: Any) -> Any:
         return [_in_lines(entry) for entry in schema]
     if not isinstance(schema, dict):
         return schema
-    told = schema.get("description")
-    if isinstance(told, str):
-        schema = {**schema, "description": " ".join(told.split())}
+    description = schema.get("description")
+    if isinstance(description, str):
+        schema = {**schema, "description": " ".join(description.split())}
     return {key: _in_lines(value) for key, value in schema.items()}
 
 

@@ -6,16 +6,13 @@ said once.
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from typing import Any
 
 from keepon.model.scenario import KeeponOptions, Scenario, Stream
 from keepon.model.spans import spans_of
-from keepon.model.tables import SECOND_NS
 from keepon.model.topology import Topology
 from keepon.model.wire import FRAME_BYTES_MAX, FRAME_BYTES_MIN, PS_PER_NS, wire_time_ps
 
-_PARTS = {2: "half", 3: "a third", 4: "a quarter", 6: "a sixth", 7: "a seventh", 9: "a ninth"}
 SLOTTED = ("keepon", "under-test")
 
 
@@ -83,11 +80,21 @@ def misfit(scenario: Scenario, index: int) -> tuple[str, Any, str] | None:
     if not locked or rate_bps is None:
         return None
     slot_ps = wire_time_ps(slot_bytes, rate_bps)
-    if stream.period_ns * PS_PER_NS % slot_ps == 0:
+    if stream.cycle_ns * PS_PER_NS % slot_ps == 0:
         return None
     remedy = ', or set station.keepon.slot_bytes to "auto"'
     if not _divide(beside, options, rate_bps, slot_bytes - spans.single_bytes):
         remedy = ""
+    if stream.turns > 1:
+        return (
+            f"stream[{index}].rate_hz{owner}",
+            stream.rate_hz,
+            (
+                f"repeats after {stream.cycle_ns} ns: must do so after a multiple of the slot time"
+                f' {slot_ps / PS_PER_NS:.15g} ns of station "{station.name}"; choose another'
+                f" slot_bytes{remedy}"
+            ),
+        )
     step_ps = math.lcm(slot_ps, PS_PER_NS)
     below = stream.period_ns * PS_PER_NS // step_ps * step_ps // PS_PER_NS
     near = [str(period_ns) for period_ns in (below, below + step_ps // PS_PER_NS) if period_ns]
@@ -110,7 +117,7 @@ def _divide(
     longest = max(stream.frame_bytes for stream in streams)
     if stated != "auto" and longest > stated:
         possible = range(max(possible[0], longest + trimmed_bytes), possible.stop)
-    common_ps = math.gcd(*(stream.period_ns * PS_PER_NS for stream in streams))
+    common_ps = math.gcd(*(stream.cycle_ns * PS_PER_NS for stream in streams))
     return any(common_ps % wire_time_ps(size, rate_bps) == 0 for size in possible)
 
 
@@ -125,26 +132,3 @@ def _leaving(scenario: Scenario, stream: Stream) -> tuple[int | None, list[Strea
         return port.wire.rate_bps, [other for _, other in topology.streams[port.name]]
     own = [other for other in scenario.stream if other.talker == stream.talker]
     return (links[0].rate_bps or scenario.defaults.rate_bps if links else None), own
-
-
-def in_turn(period_ns: int) -> str | None:
-    """How a rate is kept without drift whose period is no whole number of ns, as 4800 or 60/1.001
-    a second: by several streams of a longer period. None if no such rate is that near.
-
-    >>> in_turn(208_333)
-    'for 4800 a second without drift 3 streams of period_ns = 625000, offsets a third of it apart'
-    >>> in_turn(16_683_333).partition(",")[0]
-    'for 60/1.001 a second without drift 3 streams of period_ns = 50050000'
-    >>> in_turn(250_000) is None
-    True
-    """
-    for stretched, shown in ((1000, ""), (1001, "/1.001")):
-        rate = round(Fraction(SECOND_NS * stretched, period_ns * 1000))
-        exact_ns = Fraction(SECOND_NS * stretched, 1000 * max(rate, 1))
-        if abs(exact_ns - period_ns) < 1 and exact_ns.denominator in _PARTS:
-            return (
-                f"for {rate}{shown} a second without drift {exact_ns.denominator} streams of"
-                f" period_ns = {exact_ns.numerator}, offsets {_PARTS[exact_ns.denominator]} of it"
-                " apart"
-            )
-    return None

@@ -92,9 +92,9 @@ class NicOptions(Table):
     """Time in ns from a received frame's last bit to the receive index that shows it (driver
     keepon with `clock = "dual"`)."""
     coalesce_ns: Annotated[int, Whole(0, SECOND_NS, remedy=POSITIVE)] = 5_000_000
-    """After how many ns an ordinary driver is told that frames have left (driver standard)."""
+    """After how many ns the NIC reports sent frames to an ordinary driver (driver standard)."""
     coalesce_frames: Annotated[int, Whole(1, 65_536)] = 10
-    """After how many frames it is told sooner (driver standard)."""
+    """After how many sent frames it reports them sooner (driver standard)."""
 
 
 class TrafficClass(Table):
@@ -133,6 +133,14 @@ class KeeponOptions(Table):
     """"phase-locked": slots start on a grid of network time. "paper": slots run free, as
     published, with a counted clock and, if "auto", a depth of one batch and a partition of one
     ring."""
+    backend: Literal["native", "generic"] = "native"
+    """"native": a driver that lends its ring. "generic": the driver that the card has, whatever it
+    is; the clock is further off then (`backend_error_ns`), and streams need 3 ms of `advance_ns`
+    (docs/nics.md). The simulator sends by a ring in either case."""
+    backend_error_ns: Annotated[int, Whole(0, SECOND_NS, remedy=POSITIVE)] = 500_000
+    """How far in ns frames may leave from their slots, either way, with `backend = "generic"`: what
+    the link says of its clock, `clock_error_ps`. Some 0.5 ms on the models of
+    cards seen."""
     slot_bytes: Annotated[int | Auto, Whole(64, 1522, words=("auto",))] = "auto"
     """Bytes of a slot with FCS. In mode "phase-locked" its time, with 20 bytes of preamble and gap,
     must divide the periods of the station's streams. "auto": the shortest that holds all frames
@@ -205,10 +213,11 @@ class Station(Table):
     name: Annotated[str, Name()]
     """Name, unlike that of every other node, and of every port of a station with several links
     (`NAME.0`, `NAME.1` ...)."""
-    driver: Literal["keepon", "standard", "launchtime", "under-test"] = "keepon"
-    """"keepon"; "standard", an ordinary driver, with ETF in front; "launchtime", a NIC that starts
-    frames at their txtimes to 32 ns (keepon.granularity); "under-test", the drivers of [compare]
-    in turn."""
+    driver: Literal["keepon", "standard", "launchtime", "foreign", "under-test"] = "keepon"
+    """"keepon"; "standard", an ordinary driver, with ETF in front, and all that a station needs
+    which only receives; "launchtime", a NIC that starts frames at their txtimes to 32 ns
+    (keepon.granularity); "foreign", a bought device, whose frames come by a clock of its own that
+    nothing sets (docs/planning.md); "under-test", the drivers of [compare] in turn."""
     release: Literal["txtime", "etf", "sleep", "reschedule"] = "txtime"
     """"txtime": frames carry the instant at which they are due; drivers other than keepon have ETF
     in front, as with "etf", which puts it in front of keepon, too. "sleep": frames carry none and
@@ -257,6 +266,9 @@ class Station(Table):
     50000 (chosen), and half of what links on the way are asymmetric."""
     egress_latency_ns: Annotated[int, Whole(-SECOND_NS, SECOND_NS)] = 0
     """Added to the stamps of sent PTP frames, in ns, as ptp4l(8) egressLatency (driver keepon)."""
+    jitter_ns: Annotated[int, Whole(0, SECOND_NS, remedy=POSITIVE)] = 0
+    """How many ns after the instant of its own clock a frame leaves at most, with driver foreign
+    only; in runs exponential with a mean of half of that (chosen). Its drift is `clock_ppm`."""
     nic: NicOptions = Field(default_factory=NicOptions)
     """The NIC below the driver."""
     keepon: KeeponOptions = Field(default_factory=KeeponOptions)

@@ -53,7 +53,7 @@ def _lock_ns(station: Station, port: Port, plan: Plan, loads: list[tuple[int, Lo
 
 def epoch_ns_for(scenario: Scenario) -> int:
     """Network time of the start: a multiple of every period, so that cycles begin with the run."""
-    cycle_ns = math.lcm(*(stream.period_ns for stream in scenario.stream))
+    cycle_ns = math.lcm(*(stream.cycle_ns for stream in scenario.stream))
     return -(-EPOCH_NS // cycle_ns) * cycle_ns
 
 

@@ -44,7 +44,7 @@ class Summary(TypedDict):
 
 @with_config(CLOSED)
 class TalkSettings(TypedDict):
-    """What the talker was told."""
+    """Settings of the talker."""
 
     period_ns: NotNegative
     """from frame to frame"""
@@ -149,7 +149,7 @@ class Talk(TypedDict):
     stamp_source: Literal["hardware", "software", "none"]
     """who stamped frames"""
     settings: TalkSettings
-    """what it was told"""
+    """its settings"""
     first_txtime_ns: int
     """txtime of frame 0"""
     counters: TalkCounters
@@ -162,7 +162,7 @@ class Talk(TypedDict):
 
 @with_config(CLOSED)
 class ListenSettings(TypedDict):
-    """What the listener was told."""
+    """Settings of the listener."""
 
     count: NotNegative
     """frames to take; 0: until stopped"""
@@ -259,7 +259,7 @@ class Listen(TypedDict):
     interrupted: bool
     """the user stopped it"""
     settings: ListenSettings
-    """what it was told"""
+    """its settings"""
     counters: ListenCounters
     """frames"""
     streams: list[HeardStream]

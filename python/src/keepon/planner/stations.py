@@ -15,7 +15,7 @@ from fractions import Fraction
 from keepon.errors import ConfigError
 from keepon.model import launchtime
 from keepon.model.plan import Headroom, Reason
-from keepon.model.scenario import DriverName, Scenario, Station, Stream
+from keepon.model.scenario import PlannedDriver, Scenario, Station, Stream
 from keepon.model.slotting import misfit, wrong_length
 from keepon.model.spans import Spans
 from keepon.model.topology import Port, Topology, Wire
@@ -66,7 +66,7 @@ class StationPlan:
 
     station: Station
     port: Port
-    planned_driver: DriverName
+    planned_driver: PlannedDriver
     mode: str
     slot_bytes: int
     slot_ps: int
@@ -144,7 +144,7 @@ class StationPlan:
         return self.slots_of(stream) * self.slot_ps
 
 
-def planned_driver(station: Station) -> DriverName:
+def planned_driver(station: Station) -> PlannedDriver:
     """The driver that the plan assumes."""
     return "keepon" if station.driver == "under-test" else station.driver
 
@@ -218,7 +218,7 @@ def _other_driver(
     station: Station,
     port: Port,
     topology: Topology,
-    driver: DriverName,
+    driver: PlannedDriver,
 ) -> StationPlan:
     launch = driver == "launchtime"
     clock_ps = scenario.clock_error_ns(station, driver) * PS_PER_NS
@@ -342,6 +342,11 @@ def _slotted(needs: Needs, port: Port, choice: Choice, chosen: Chosen) -> Statio
         half_quantum_ps += trims.drift_between_ps(
             station.keepon, choice.slot_bytes, slot_ps, choice.spans.slots_max
         )
+    low_ps = (preamble_ps - slot_ps if paper else -half_quantum_ps) - clock_ps
+    high_ps = (preamble_ps if paper else half_quantum_ps) + clock_ps
+    if station.keepon.backend == "generic":
+        backend_ps = station.keepon.backend_error_ns * PS_PER_NS
+        low_ps, high_ps = low_ps - backend_ps, high_ps + backend_ps
     return StationPlan(
         station=station, port=port, planned_driver="keepon", mode=station.keepon.mode,
         slot_bytes=choice.slot_bytes, slot_ps=slot_ps, ring_slots=choice.ring_slots,
@@ -350,8 +355,8 @@ def _slotted(needs: Needs, port: Port, choice: Choice, chosen: Chosen) -> Statio
         poll_overhead_ns=choice.posting.poll_overhead_ns,
         grid_ps=slot_ps if not paper else PS_PER_NS,
         phase_ps=preamble_ps if not paper else 0,
-        error_low_ps=(preamble_ps - slot_ps if paper else -half_quantum_ps) - clock_ps,
-        error_high_ps=(preamble_ps if paper else half_quantum_ps) + clock_ps,
+        error_low_ps=low_ps,
+        error_high_ps=high_ps,
         bounded=scenario.sync.mode != "none" and station.release != "sleep",
         needs=needs, choice=choice, chosen=chosen,
     )  # fmt: skip

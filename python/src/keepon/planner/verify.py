@@ -13,7 +13,7 @@ from collections.abc import Callable
 from keepon.errors import PlanRejectedError
 from keepon.model.plan import Draft, Plan
 from keepon.model.scenario import Scenario
-from keepon.planner.checker import gatelists, queues, rules, streams
+from keepon.planner.checker import foreign, gatelists, policing, queues, rules, streams
 from keepon.planner.checker.given import Given
 from keepon.planner.checker.replay import Replay
 from keepon.planner.checker.steady import Steady
@@ -38,8 +38,9 @@ def problems(scenario: Scenario, plan: Draft, look: Look = _never) -> list[str]:
         scenario, plan: the scenario, and its plan.
         look: called now and then; it may raise to end the check.
     """
-    given = Given(scenario, plan)
-    if found := streams.check_shape(given):
+    own, timed, theirs = foreign.apart(scenario, plan)
+    given = Given(own, timed)
+    if found := streams.check_shape(given) + foreign.check(given, plan, theirs):
         return found
     found = rules.check_stations(given, look)
     found += streams.check_releases(given)
@@ -51,15 +52,16 @@ def problems(scenario: Scenario, plan: Draft, look: Look = _never) -> list[str]:
     if not given.streams:
         return gatelists.check(given, unplanned, look)
     found = queues.check_wires(given, look) + gatelists.check(given, unplanned, look)
-    found = found or _check_times(given, unplanned, look)
+    steady = Steady(given, unplanned)
+    found = found or _check_times(given, unplanned, steady, look) + policing.check(given, steady)
     return found or queues.check_talkers_without_bounds(given)
 
 
-def _check_times(given: Given, unplanned: Unplanned, look: Look) -> list[str]:
+def _check_times(given: Given, unplanned: Unplanned, steady: Steady, look: Look) -> list[str]:
     """Check windows, queues and bounds: port by port where that is enough, else by following the
     frames of all streams that share a port directly or indirectly.
     """
-    steady, shown = Steady(given, unplanned), dict.fromkeys(given.streams)
+    shown = dict.fromkeys(given.streams)
     found = list(steady.crowded())
     for place in steady.unclear(look):
         names = given.together(place)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 _TICKS = 6
 _LOG_RATIO = 30
-"""Values that differ by more are told apart by their logarithms only."""
+"""An axis whose values differ by a larger factor is logarithmic."""
 _MARGIN = 0.04
 
 

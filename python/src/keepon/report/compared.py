@@ -27,7 +27,7 @@ PLOTTED_MAX = 48
 FOLDERS_MAX = STYLES
 _SAME: Final = ("talker", "listeners")
 """What makes a stream the same stream."""
-_NOT_TOLD: Final = ("id", *_SAME)
+_NOT_COMPARED: Final = ("id", *_SAME)
 """Of a stream; whatever else differs is said."""
 
 
@@ -77,8 +77,8 @@ def check_related(members: list[Member]) -> None:
     """
     if len(members) > FOLDERS_MAX:
         raise ConfigError(
-            f"compare: {len(members)} result folders, at most {FOLDERS_MAX} can be told apart; name"
-            " fewer"
+            f"compare: {len(members)} result folders, at most {FOLDERS_MAX} can be distinguished;"
+            " name fewer"
         )
     first, *others = members
     for other in others:
@@ -112,39 +112,39 @@ def _words(value: object) -> str:
 
 def differences(members: list[Member]) -> list[str]:
     """What is not the same in all results, a sentence for each."""
-    told = []
+    sentences = []
     for key, what in (("scenario", "scenario"), ("target", "target"), ("seed", "seed")):
         values = list(dict.fromkeys(str(member.result[key]) for member in members))  # type: ignore[literal-required]
         if len(values) > 1:
-            told.append(f"not of one {what}: {', '.join(sorted(values))}")
-    told += _settings(members)
+            sentences.append(f"not of one {what}: {', '.join(sorted(values))}")
+    sentences += _settings(members)
     drivers = [{run["driver"] for run in member.result["runs"]} for member in members]
     streams = [set(member.streams) for member in members]
     for what, own in (("driver", drivers), ("stream", streams)):
         everywhere = set.intersection(*own)
         for member, names in zip(members, own, strict=True):
             if few := sorted(names - everywhere):
-                told.append(f"not in all, but in {member.name}: {what} {', '.join(few)}")
+                sentences.append(f"not in all, but in {member.name}: {what} {', '.join(few)}")
     for name in members[0].streams:
         if not all(name in own for own in streams):
             continue
         keys = dict.fromkeys(key for member in members for key in member.streams[name])
-        for key in (key for key in keys if key not in _NOT_TOLD):
+        for key in (key for key in keys if key not in _NOT_COMPARED):
             values = [_words(member.streams[name].get(key)) for member in members]
             if len(set(values)) > 1:
-                told.append(f"stream {name} differs in {key}: {', '.join(values)}")
-    return told
+                sentences.append(f"stream {name} differs in {key}: {', '.join(values)}")
+    return sentences
 
 
 _NO_SETTINGS: Final = ("schema", "name", "seed", "notes", "stream", "compare")
-"""Parts of a scenario on which no delay depends, or which are told elsewhere."""
+"""Parts of a scenario on which no delay depends, or which are compared elsewhere."""
 
 
 def _settings(members: list[Member]) -> list[str]:
     """Where scenarios differ beside their streams: single values as they are, all others by name,
     as `station talker: host`; results of earlier versions lack keys, which are not counted.
     """
-    told = []
+    sentences = []
     first, *others = [member.result["effective"] for member in members]
     for part in first:
         if part in _NO_SETTINGS or not all(part in own for own in others):
@@ -153,14 +153,14 @@ def _settings(members: list[Member]) -> list[str]:
         if not isinstance(values[0], list | dict):
             shown = [str(value) for value in values]
             if len(set(shown)) > 1:
-                told.append(f"not of one {part}: {', '.join(shown)}")
+                sentences.append(f"not of one {part}: {', '.join(shown)}")
             continue
         found = list(
             dict.fromkeys(text for own in values[1:] for text in _parts(part, values[0], own))
         )
         if found:
-            told.append(f"not the same: {', '.join(found)}")
-    return told
+            sentences.append(f"not the same: {', '.join(found)}")
+    return sentences
 
 
 def _parts(part: str, one: Any, other: Any) -> list[str]:

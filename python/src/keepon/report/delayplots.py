@@ -22,7 +22,7 @@ class Words:
     """Of a panel: its key, what it shows for those who do not see it, what is left out."""
 
     key: str
-    told: str
+    description: str
     note: str
 
 
@@ -49,7 +49,7 @@ _FAR = 3
 
 
 def _near(values: list[float], limits_ns: Mapping[str, float]) -> dict[str, float]:
-    """Those limits that are not so far away that nothing else could be told apart."""
+    """The limits close enough to the values that both can be seen in one plot."""
     largest = max([*values, limits_ns.get("bound", 0.0)])
     return {word: limit for word, limit in limits_ns.items() if limit <= _FAR * largest}
 
@@ -58,7 +58,7 @@ def _us(value_ns: float | None) -> str:
     return "-" if value_ns is None else f"{value_ns * _US:.3f}"
 
 
-def _told(runs: list[Named], limits_ns: Mapping[str, float]) -> str:
+def _description(runs: list[Named], limits_ns: Mapping[str, float]) -> str:
     parts = [
         f"{run.name}: {_us(run.stream['delay_ns']['min'])} to"
         f" {_us(run.stream['delay_ns']['max'])} µs, {run.stream['missing']} missing"
@@ -94,10 +94,12 @@ def of_stream(stream: str, runs: list[Named], key: str) -> list[Panel]:
         f"{word} {_us(limits_ns[word])} µs, beyond the plot. ".capitalize() for word in far
     )
     styles = {run.name: number % STYLES for number, run in enumerate(runs)}
-    told = _told(runs, limits_ns)
+    description = _description(runs, limits_ns)
     return [
-        _distribution(stream, known, values, shown_ns, styles, Words(f"{key}-size", told, note)),
-        _course(stream, known, values, shown_ns, styles, Words(f"{key}-time", told, note)),
+        _distribution(
+            stream, known, values, shown_ns, styles, Words(f"{key}-size", description, note)
+        ),
+        _course(stream, known, values, shown_ns, styles, Words(f"{key}-time", description, note)),
     ]
 
 
@@ -112,7 +114,7 @@ def _distribution(
     x = around("delay, µs", values, _US)
     y = Axis("share of frames due, %", -0.03, 1.03, scale=100)
     title = f"{stream}: how many frames came within a delay"
-    panel = Panel(words.key, title, x, y, told=words.told, note=words.note)
+    panel = Panel(words.key, title, x, y, description=words.description, note=words.note)
     for run in runs:
         found = run.stream["delay_distribution"]
         path = panels.steps(x, y, found["delay_ns"], found["share"])
@@ -139,7 +141,9 @@ def _course(
     note = words.note
     if frames > shown:
         note += f"{frames} frames in {shown} bars, each from least to greatest of its frames."
-    panel = Panel(words.key, f"{stream}: delay over time", x, y, told=words.told, note=note)
+    panel = Panel(
+        words.key, f"{stream}: delay over time", x, y, description=words.description, note=note
+    )
     for name, one in series.items():
         path = panels.bars(x, y, one["time_s"], one["min_ns"], one["max_ns"])
         panel.curves.append(Curve(name, path, "bars", styles[name]))
@@ -198,10 +202,10 @@ def _frame_by_frame(
             (stream, [delay for delay in series if delay is not None])
             for stream, (_, series) in streams.items()
         ]
-        told = "; ".join(
+        description = "; ".join(
             f"{stream}: {_us(min(some))} to {_us(max(some))} µs" for stream, some in known if some
         )
-        found.append(Panel(panel.key, panel.title, x, y, panel.curves, told))
+        found.append(Panel(panel.key, panel.title, x, y, panel.curves, description))
     return found
 
 
@@ -210,7 +214,7 @@ def first_frames(result: Result) -> list[Panel]:
     streams = chain_of(result)
     return _frame_by_frame(
         "first",
-        "first frames measured",
+        "first frames",
         {
             run["driver"]: {name: (0, run["streams"][name]["first_delays_ns"]) for name in streams}
             for run in result["runs"]
@@ -268,7 +272,7 @@ def clocks(result: Result) -> list[Panel]:
         span = y.high - y.low
         y = Axis(y.label, y.low - span, y.high + span, scale=_US)
         title = f"{run['driver']}: clocks less network time"
-        told = "; ".join(
+        description = "; ".join(
             f"{name}: {_us(min(one['min_ns']))} to {_us(max(one['max_ns']))} µs"
             for name, one in series.items()
         )
@@ -282,5 +286,5 @@ def clocks(result: Result) -> list[Panel]:
             )
             for number, (name, one) in enumerate(series.items())
         ]
-        found.append(Panel(f"clocks-{run['driver']}", title, x, y, curves, told, note))
+        found.append(Panel(f"clocks-{run['driver']}", title, x, y, curves, description, note))
     return found

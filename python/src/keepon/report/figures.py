@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 matplotlib.use("Agg")
 
-# Colours of Okabe and Ito: told apart in every common kind of colour blindness.
+# Colours of Okabe and Ito: distinct in every common kind of colour blindness.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 
 

@@ -62,7 +62,7 @@ class Chart:
     notes: list[str]
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         return "; ".join(f"{row.label}: {row.below}" for row in self.rows[:12])
 
 

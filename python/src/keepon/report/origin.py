@@ -27,7 +27,7 @@ class Kinds:
         clocks: beside that of the clocks.
         title: of the section on kinds.
         link: the same in the row of links.
-        told: its sentences, each begins with the kind.
+        sentences: of the section, each behind its kind.
         none: what is said where no number is calibrated or chosen.
     """
 
@@ -36,7 +36,7 @@ class Kinds:
     clocks: str
     title: str
     link: str
-    told: list[tuple[str, str]]
+    sentences: list[tuple[str, str]]
     none: str
 
 
@@ -55,7 +55,7 @@ def kinds(result: Result) -> Kinds:
     by = measured_by(result)
     counted = "by counters of drivers and cards; loads by iperf3"
     title = "What is measured, calculated, calibrated, chosen and true by construction"
-    told = [
+    sentences = [
         (
             "Measured",
             f"are delays, release errors and clocks, {by}; counted are frames, {counted}.",
@@ -69,7 +69,9 @@ def kinds(result: Result) -> Kinds:
         " configuration below, with the commands in guest.script of result.json."
     )
     tag = f"measured {by}"
-    return Kinds(tag, f"measured {counted}", tag, title, "What is measured, what not", told, none)
+    return Kinds(
+        tag, f"measured {counted}", tag, title, "What is measured, what not", sentences, none
+    )
 
 
 def measured_by(result: Result) -> str:

@@ -11,8 +11,8 @@ import tomli_w
 
 from keepon.model import examples, loading, outcomes, published
 from keepon.model.plan import Plan
-from keepon.model.result import BoundCheck, BridgeResult, Clock, Result, StationResult
-from keepon.report import delayplots, gantt, origin, sections, topology, verdict
+from keepon.model.result import BoundCheck, BridgeResult, Clock, Result, StationResult, StreamResult
+from keepon.report import delayplots, gantt, origin, screen, sections, topology, verdict
 from keepon.report.grids import WIDTHS, Cell, Column, Grid
 from keepon.report.html import environment
 from keepon.report.panels import Panel
@@ -33,13 +33,17 @@ PLOTTED_STREAMS_MAX = 48
 
 
 class DelayCells(TypedDict):
-    """One driver's delay of a stream, in us, how far it may be off in ns, and its outcome."""
+    """One driver's delay of a stream, in us, how far it may be off in ns, and its outcome; `met`:
+    of a peer, by its deadline.
+    """
 
     mean: str
     p99: str
     max: str
     uncertainty_ns: float
     outcome: str
+    by_deadline: str
+    by_bounds: str
     met: bool
     due: int
     missing: int
@@ -148,7 +152,9 @@ def comparison(result: Result) -> list[DelayRow]:
                 "max": microseconds(delay["max"]),
                 "uncertainty_ns": origin.off_ns(run["streams"][name]),
                 "outcome": run["streams"][name]["outcome"],
-                "met": run["streams"][name]["outcome"] == outcomes.MET,
+                "by_deadline": _side(run["streams"][name], "by_deadline"),
+                "by_bounds": _side(run["streams"][name], "by_bounds"),
+                "met": verdict.of_stream(name, run, result) == outcomes.MET,
                 "due": run["streams"][name]["due"],
                 "missing": run["streams"][name]["missing"],
             }
@@ -161,6 +167,11 @@ def comparison(result: Result) -> list[DelayRow]:
         )
         rows.append({"stream": name, "runs": values, "published": table.get(name), "note": note})
     return rows
+
+
+def _side(entry: StreamResult, side: outcomes.Side) -> str:
+    """An outcome, "-" where there is nothing that it could be of."""
+    return entry[side] if any(map(outcomes.SIDES[side], entry["bound_check"])) else "-"
 
 
 BOUND_KEYS: Final = ("release_error_ns", "delay_min_ns", "delay_ns", "jitter_ns")
@@ -285,7 +296,8 @@ def delay_grid(result: Result) -> Grid:
     with_published = any(row["published"] for row in rows)
     columns = [Column("stream", "text"), Column("run", "text")]
     columns += [Column(f"{column}, µs") for column in COLUMNS]
-    columns += [Column("due"), Column("missing"), Column("outcome", "text")]
+    columns += [Column("due"), Column("missing"), Column("deadline", "text")]
+    columns.append(Column("bounds", "text"))
     if with_published:
         columns += [Column(f"published {column}, µs", quiet=True) for column in COLUMNS]
         columns.append(Column("published of", "text", quiet=True))
@@ -297,7 +309,8 @@ def delay_grid(result: Result) -> Grid:
             cells = [Cell(row["stream"]), Cell(run["driver"])]
             cells += [Cell(value, bad) for value in (own["mean"], own["p99"], own["max"])]
             cells += [Cell(str(own["due"])), Cell(str(own["missing"]), bool(own["missing"]))]
-            cells.append(sections.shown_outcome(run["streams"][row["stream"]]))
+            for side in (own["by_deadline"], own["by_bounds"]):
+                cells.append(Cell(side, bad and side == outcomes.MISSED))
             if with_published:
                 found = (row["published"] or {}).get(run["driver"])
                 cells += [Cell(f"{found[column]:.1f}" if found else "-") for column in COLUMNS]
@@ -379,6 +392,7 @@ def stream_panels(result: Result) -> tuple[dict[str, list[Panel]], int]:
 def render(result: Result, plan: Plan, more: str = "") -> str:
     """HTML of a result; `more` is HTML of what else was found."""
     habitat = is_case_study(result["effective"])
+    scenario = loading.of_document(result["effective"], "table `effective`")
     plots, left_out = stream_panels(result)
     return (
         environment()
@@ -389,7 +403,7 @@ def render(result: Result, plan: Plan, more: str = "") -> str:
             verdicts=verdict.verdicts(result),
             streams=sections.streams(result, plan, plots),
             delays=delay_grid(result),
-            picture=topology.drawn(result, plan),
+            picture=topology.drawn(result["effective"], plan, screen.uses(scenario, plan)),
             routes=sections.routes(result, plan),
             chart=gantt.chart(result, plan),
             windows=sections.windows(result, plan),
@@ -412,7 +426,7 @@ def render(result: Result, plan: Plan, more: str = "") -> str:
             settings=origin.settings(result),
             calibrated=sections.calibrated(result),
             chosen=sections.chosen(result),
-            planned=sections.planned_stations(plan),
+            planned=sections.planned_stations(scenario, plan),
             unpublished=[
                 row["stream"] for row in comparison(result) if row["note"] == "not published"
             ],

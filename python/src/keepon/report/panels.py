@@ -35,7 +35,7 @@ class Panel:
 
     Attributes:
         key: unique on its page.
-        told: what it shows, for those who do not see it.
+        description: what it shows, for those who do not see it.
         note: what is left out.
     """
 
@@ -44,7 +44,7 @@ class Panel:
     x: Axis
     y: Axis
     curves: list[Curve] = field(default_factory=list)
-    told: str = ""
+    description: str = ""
     note: str = ""
 
 

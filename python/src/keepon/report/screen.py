@@ -13,6 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from keepon.machines.planned import ETHERNET_MTU, mtu_of
+from keepon.model import foreign
 from keepon.model.names import ranged
 from keepon.model.plan import Plan
 from keepon.model.scenario import Scenario
@@ -36,7 +37,8 @@ def margins(scenario: Scenario, plan: Plan) -> list[tuple[int, str]]:
     """What deadlines leave beyond the bound in ns, of streams with both; least first."""
     found = []
     for stream in scenario.stream:
-        bound_ns = plan["streams"][stream.id]["bounds"]["delay_ns"]
+        planned = plan["streams"][stream.id]
+        bound_ns = planned.get("last_bit_ns", planned["bounds"]["delay_ns"])
         if bound_ns is not None and stream.deadline_ns is not None:
             found.append((stream.deadline_ns - bound_ns, stream.id))
     return sorted(found, key=lambda entry: entry[0])
@@ -52,7 +54,8 @@ def streams(scenario: Scenario, plan: Plan, all_of_them: bool) -> Table:
         table.add_column(column, justify="right")
     for stream in shown:
         planned = plan["streams"][stream.id]
-        numbers = (stream.deadline_ns, planned["bounds"]["delay_ns"], own.get(stream.id))
+        bound_ns = planned.get("last_bit_ns", planned["bounds"]["delay_ns"])
+        numbers = (stream.deadline_ns, bound_ns, own.get(stream.id))
         route = " ".join(planned["route"]) or "direct"
         table.add_row(escape(stream.id), escape(route), *map(_us, numbers))
     if len(shown) < len(entries):
@@ -79,6 +82,10 @@ class Use:
     """TCP, or a load that saturates, takes what there is"""
 
     @property
+    def share(self) -> float:
+        return (self.streams_bps + self.best_effort_bps) / self.rate_bps
+
+    @property
     def over(self) -> bool:
         return self.best_effort_bps > self.room_bps
 
@@ -90,6 +97,7 @@ def uses(scenario: Scenario, plan: Plan) -> list[Use]:
     others: dict[tuple[str, str], float] = {}
     framed: dict[tuple[str, str], int] = {}
     rest: set[tuple[str, str]] = set()
+    theirs = [stream for _, stream in foreign.streams(scenario)]
     for stream in scenario.stream:
         planned = plan["streams"][stream.id]
         ways = {
@@ -98,8 +106,9 @@ def uses(scenario: Scenario, plan: Plan) -> list[Use]:
             for hop in itertools.pairwise((stream.talker, *route, listener))
         }
         wire_bytes = planned["frame_bytes_on_wire"] + OVERHEAD_BYTES
+        sent = others if stream in theirs else own
         for hop in ways:
-            own[hop] = own.get(hop, 0) + wire_bytes * 8e9 / stream.period_ns
+            sent[hop] = sent.get(hop, 0) + wire_bytes * 8e9 / stream.period_ns
     for _, load, path in topology.best_effort:
         share = (load.frame_bytes + OVERHEAD_BYTES) / load.frame_bytes
         for hop in itertools.pairwise(path):
@@ -122,7 +131,7 @@ def uses(scenario: Scenario, plan: Plan) -> list[Use]:
         if hop in left and asked_bps:  # what slots leave is of frames, without their gaps
             room_bps = left[hop] * asked_bps / framed[hop]
         found.append(Use(here, there, rate_bps, sent_bps, asked_bps, room_bps, is_rest))
-    return sorted(found, key=lambda use: -(use.streams_bps + use.best_effort_bps) / use.rate_bps)
+    return sorted(found, key=lambda use: -use.share)
 
 
 def warnings(scenario: Scenario, plan: Plan) -> list[str]:
@@ -198,6 +207,14 @@ def needs(scenario: Scenario, plan: Plan) -> list[str]:
             switches += f", {AWARE} gates"
     else:
         switches = "no 802.1Qbv"
+    needed = [f"needs {switches}"]
+    filters = [bridge.get("stream_filters", []) for bridge in plan["bridges"].values()]
+    if policing := [found for found in filters if found]:
+        gates = sum("entries" in entry for found in policing for entry in found)
+        needed.append(
+            f"needs {len(policing)} switch{'es' if len(policing) > 1 else ''} with 802.1Qci: at"
+            f" most {max(map(len, policing))} stream filters, {gates} stream gates in all"
+        )
     mode = scenario.sync.mode
     if mode in CLOCKS:
         talkers = {stream.talker for stream in scenario.stream}
@@ -214,16 +231,24 @@ def needs(scenario: Scenario, plan: Plan) -> list[str]:
         clocks = 'clocks assumed perfect (sync.mode = "ideal")'
     else:
         clocks = "no common clock: each station runs on its own crystal"
-    return [f"needs {switches}", f"needs {clocks}" if mode in CLOCKS else clocks]
+    return [*needed, f"needs {clocks}" if mode in CLOCKS else clocks]
 
 
-def mtus(scenario: Scenario, plan: Plan) -> str:
-    """The MTU of every station, of its keepon devices for what has no priority."""
-    named: dict[str, list[str]] = {}
+def mtu_of_ports(scenario: Scenario, plan: Plan) -> dict[str, str]:
+    """The MTU of every station's port, of keepon devices for what has no priority."""
+    found = {}
     for name, port in Topology(scenario).ports.items():
         mtu: int | None = ETHERNET_MTU
         if "allowed" in plan["stations"].get(name, {}):
             station = scenario.station_named(port.station)
             mtu = mtu_of(scenario, station, plan["stations"][name])
-        named.setdefault("none (no slots)" if mtu is None else str(mtu), []).append(name)
+        found[name] = "none (no slots)" if mtu is None else str(mtu)
+    return found
+
+
+def mtus(scenario: Scenario, plan: Plan) -> str:
+    """The same in a line."""
+    named: dict[str, list[str]] = {}
+    for name, mtu in mtu_of_ports(scenario, plan).items():
+        named.setdefault(mtu, []).append(name)
     return "MTU " + "; ".join(f"{mtu}: {ranged(names)}" for mtu, names in named.items())

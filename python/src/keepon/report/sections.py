@@ -12,8 +12,11 @@ from typing import Any
 from keepon.model import outcomes
 from keepon.model.plan import Plan
 from keepon.model.result import PortResult, Result, RunResult, StationResult, StreamResult
+from keepon.model.scenario import Scenario
+from keepon.model.topology import Topology
 from keepon.report import origin
 from keepon.report.grids import ROWS_MAX, Cell, Column, Grid, cells
+from keepon.report.screen import mtu_of_ports
 from keepon.report.verdict import SIGNS
 
 _QUANTILES = ("min", "mean", "p50", "p99", "p999", "p9999", "max")
@@ -31,17 +34,11 @@ def shown_outcome(entry: StreamResult) -> Cell:
     )
 
 
-def limit_ns(entry: StreamResult) -> float | None:
-    """The nearest of bound and deadline."""
-    checks = entry["bound_check"]
-    limits = [checks[key]["bound_ns"] for key in outcomes.LATEST if key in checks]
-    return min(limits, default=None)
-
-
-def margin_ns(entry: StreamResult) -> float | None:
-    """What is left of the nearest limit after the worst frame; below zero if it was exceeded."""
-    limit, worst = limit_ns(entry), entry["delay_ns"]["max"]
-    return None if limit is None or worst is None else limit - worst
+def left_ns(entry: StreamResult, key: str) -> float | None:
+    """What the worst frame left of the deadline or bound; below zero if it was exceeded."""
+    check = entry["bound_check"].get(key)
+    worst = None if check is None else check["worst_ns"] or entry["delay_ns"]["max"]
+    return None if check is None or worst is None else check["bound_ns"] - worst
 
 
 def _share(used: float | None) -> str:
@@ -52,9 +49,14 @@ def _share(used: float | None) -> str:
 
 
 def _used(entry: StreamResult) -> Cell:
-    """How much of the nearest limit the worst frame used: from, to where that may be off."""
-    left, limit, worst = margin_ns(entry), limit_ns(entry), entry["delay_ns"]["max"]
-    used = worst / limit if limit and worst is not None else None
+    """How much of the deadline, or of the bound where there is none, the worst frame used: from, to
+    where that may be off.
+    """
+    checks, worst = entry["bound_check"], entry["delay_ns"]["max"]
+    key = outcomes.DEADLINE if outcomes.DEADLINE in checks else "delay_ns"
+    left = left_ns(entry, key)
+    limit = checks[key]["bound_ns"] if key in checks else None
+    used = (limit - left) / limit if limit and left is not None else None
     late = left is not None and left < -origin.off_ns(entry)
     off_ns = origin.off_ns(entry)
     if used is None or worst is None or not limit or not off_ns:
@@ -80,22 +82,25 @@ def worst_first(result: Result) -> list[dict[str, Any]]:
 
 
 def tightness(entry: StreamResult) -> float:
-    """The margin; less than any where frames are missing or nothing says how much there is."""
-    left = margin_ns(entry)
-    return float("-inf") if left is None or entry["missing"] else left
+    """What is left of the nearer of deadline and bound; less than any where frames are missing or
+    nothing says how much there is.
+    """
+    found = [left for key in outcomes.LATEST if (left := left_ns(entry, key)) is not None]
+    return min(found, default=float("-inf")) if not entry["missing"] else float("-inf")
 
 
 def streams(result: Result, plan: Plan, plotted: Container[str]) -> Grid:
-    """Bound, worst measured and margin of every stream in the judged run; those that are plotted
-    link there.
+    """Every stream in the judged run: its margin to the deadline, and beside it the bound; those
+    that are plotted link there.
     """
     grid = Grid(
-        "Every stream in the judged run: bound, worst measured, margin",
+        "Every stream in the judged run: margin to the deadline, bound",
         [
-            Column("stream", "text"), Column("from, to", "words"), Column("period, µs"),
-            Column("bound, µs"), Column("deadline, µs"), Column("worst measured, µs"),
-            Column("margin, µs"), Column("of the limit used"), Column("frames due"),
-            Column("missing"), Column("outcome", "text"),
+            Column("stream", "text"), Column("margin to the deadline, µs"),
+            Column("worst delay, µs"), Column("deadline, µs"), Column("of the deadline used"),
+            Column("bound, µs"), Column("left of the bound, µs"), Column("from, to", "words"),
+            Column("period, µs"), Column("frames due"), Column("missing"),
+            Column("outcome", "text"),
         ],
     )  # fmt: skip
     if not result["runs"]:
@@ -104,18 +109,22 @@ def streams(result: Result, plan: Plan, plotted: Container[str]) -> Grid:
     for stream in worst_first(result):
         name = stream["id"]
         entry, bounds = run["streams"][name], plan["streams"][name]["bounds"]
-        left, worst, off_ns = margin_ns(entry), entry["delay_ns"]["max"], origin.off_ns(entry)
-        late = left is not None and left < -off_ns
+        worst, off_ns = entry["delay_ns"]["max"], origin.off_ns(entry)
+        lefts = [left_ns(entry, key) for key in (outcomes.DEADLINE, "delay_ns")]
+        margin, own = (
+            Cell(_within(left, off_ns), bad=left is not None and left < -off_ns) for left in lefts
+        )
         grid.rows.append(
             [
                 Cell(name, link=f"#stream-{name}" if name in plotted else ""),
+                margin,
+                Cell(_within(worst, off_ns), bad=margin.bad or own.bad),
+                Cell(us(stream.get("deadline_ns"))),
+                _used(entry),
+                Cell(us(bounds["delay_ns"])),
+                own,
                 Cell(f"{stream['talker']} → {', '.join(stream['listeners'])}"),
                 Cell(f"{stream['period_ns'] / 1000:.15g}"),
-                Cell(us(bounds["delay_ns"])),
-                Cell(us(stream.get("deadline_ns"))),
-                Cell(_within(worst, off_ns), bad=late),
-                Cell(_within(left, off_ns), bad=late),
-                _used(entry),
                 Cell(str(entry["due"]), bad=not entry["due"]),
                 Cell(str(entry["missing"]), bad=bool(entry["missing"])),
                 shown_outcome(entry),
@@ -213,7 +222,7 @@ def loads(result: Result) -> Grid:
             load = asked.get(name, {})
             rate = load.get("rate_bps")
             lost = entry.get("lost", 0)
-            told = (
+            losses = (
                 ", ".join(f"{k}: {v}" for k, v in lost.items()) if isinstance(lost, dict) else lost
             )
             goodput = entry.get("goodput_bps")
@@ -224,7 +233,7 @@ def loads(result: Result) -> Grid:
                     load.get("kind", "?"),
                     "as much as fits" if rate is None or load.get("kind") in ("saturate", "tcp")
                     else f"{rate / 1e6:.1f}",
-                    None if goodput is None else f"{goodput / 1e6:.3f}", told or "none",
+                    None if goodput is None else f"{goodput / 1e6:.3f}", losses or "none",
                 )
             )  # fmt: skip
     return grid
@@ -324,17 +333,27 @@ def chosen(result: Result) -> Grid:
     )  # fmt: skip
 
 
-def planned_stations(plan: Plan) -> Grid:
-    """Slots and rings of stations that have them."""
+def planned_stations(scenario: Scenario, plan: Plan) -> Grid:
+    """MTU of every port of a station; of those with slots, slots, rings and what polls take of a
+    CPU.
+    """
     keys = ("slot_bytes", "ring_slots", "partition_slots", "batch_slots", "depth_slots")
     grid = Grid(
         "Stations as planned",
-        [Column("station", "text"), Column("planned as", "words"), Column("slot time, ns")]
+        [Column("station", "text"), Column("planned as", "words"), Column("MTU", "words")]
+        + [Column("CPU"), Column("slot time, ns")]
         + [Column(key.replace("_", " ")) for key in keys],
     )
-    for name, station in plan["stations"].items():
+    ports = Topology(scenario).ports
+    for name, mtu in mtu_of_ports(scenario, plan).items():
+        station: Any = plan["stations"].get(name, {})
         if "slot_bytes" in station:
-            values = [station[key] for key in keys]  # type: ignore[literal-required]
+            share = station["headroom"].get("cpu_share")
+            cpu = None if share is None else f"{share:.1%}"
+            values = [cpu, f"{station['slot_time_ps'] / 1000:.15g}", *(station[k] for k in keys)]
             how = f"{station['driver']}, {station['mode']}"
-            grid.rows.append(cells(name, how, f"{station['slot_time_ps'] / 1000:.15g}", *values))
+        else:
+            own = scenario.station_named(ports[name].station)
+            values, how = [None] * (2 + len(keys)), station.get("driver", own.driver)
+        grid.rows.append(cells(name, how, mtu, *values))
     return grid

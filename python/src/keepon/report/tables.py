@@ -25,6 +25,9 @@ from keepon.report.page import (
     comparison,
 )
 
+CLOCKS_MAX = 3
+"""Rows for each driver."""
+
 
 def delays(result: Result, width: int | None) -> list[Table]:
     """Mean, P99 and max delay per stream and driver in us, beside the published ones; clocks, if
@@ -87,7 +90,8 @@ def _delay_table(
         for column in COLUMNS:
             table.add_column(f"{driver}\n{column}", justify="right", no_wrap=True)
         table.add_column(f"{driver}\nmissing", justify="right", no_wrap=True)
-        table.add_column(f"{driver}\noutcome", no_wrap=True)
+        for column in ("deadline", "bounds"):
+            table.add_column(f"{driver}\n{column}", no_wrap=True)
     for driver in published_drivers if with_published else ():
         for column in COLUMNS:
             table.add_column(
@@ -98,7 +102,10 @@ def _delay_table(
         for driver in drivers:
             own = row["runs"][driver]
             style = "" if own["met"] else "[red]"
-            values = (own["mean"], own["p99"], own["max"], own["missing"], own["outcome"])
+            values = (
+                own["mean"], own["p99"], own["max"], own["missing"], own["by_deadline"],
+                own["by_bounds"],
+            )  # fmt: skip
             cells.extend(f"{style}{value}" for value in values)
         if with_published and row["published"]:
             cells.extend(
@@ -125,14 +132,22 @@ def delay_notes(result: Result) -> list[str]:
 
 
 def clocks(result: Result) -> Table | None:
-    """Offset of every clock that PTP set, in us; None if there is none."""
+    """Offset of clocks that PTP set, in us, of each driver those that are farthest off; None if
+    there is none.
+    """
     rows = clock_rows(result)
     if not rows:
         return None
+    shown = []
+    for run in result["runs"]:
+        own = [row for row in rows if row["driver"] == run["driver"]]
+        shown += sorted(own, key=lambda row: row["max"] != "-" and -float(row["max"]))[:CLOCKS_MAX]
     quantities = ("mean", "stddev", "p99.9", "rms", "max")
     columns = [*(f"{name} us" for name in quantities), "locked after s"]
     table = _table("", ["driver", "node", "clock"], columns)
-    for row in rows:
+    if len(shown) < len(rows):
+        table.caption = f"and {len(rows) - len(shown)} clocks no farther off, which the report has"
+    for row in shown:
         lock = "-" if row["lock_s"] is None else f"{row['lock_s']:.2f}"
         numbers = [row[key] for key in ("mean", "stddev", "p999", "rms", "max")]
         table.add_row(row["driver"], row["node"], row["source"], *numbers, lock)
@@ -223,13 +238,13 @@ def gate_lists(plan: Plan) -> list[Table]:
                 f"{queue}: {list(port['queues'].values()).count(queue)}"
                 for queue in sorted(set(port["queues"].values()))
             ]
-            told = ["-"] * len(numbers)
+            gates = ["-"] * len(numbers)
             if "entries" in port:
                 shortest_ns = min(entry["ns"] for entry in port["entries"])
-                told = [
+                gates = [
                     f"{port['cycle_ns'] / 1e3:.15g}", str(len(port["entries"])), str(shortest_ns)
                 ]  # fmt: skip
-            table.add_row(bridge, peer, *told, ", ".join(queues))
+            table.add_row(bridge, peer, *gates, ", ".join(queues))
     return [table] if table.row_count else []
 
 
@@ -264,8 +279,8 @@ def _slots_by_class(allowed: list[int]) -> str:
     counts: dict[int, int] = {}
     for mask in allowed:
         counts[mask] = counts.get(mask, 0) + 1
-    told = []
+    parts = []
     for mask, count in sorted(counts.items()):
         classes = "+".join(str(tc) for tc in range(16) if mask >> tc & 1) or "none"
-        told.append(f"{classes}: {count}")
-    return ", ".join(told)
+        parts.append(f"{classes}: {count}")
+    return ", ".join(parts)

@@ -8,16 +8,20 @@ from __future__ import annotations
 import itertools
 import math
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from keepon.model.names import ranged
 from keepon.model.plan import Plan
-from keepon.model.result import Result
 from keepon.report.panels import STYLES
+from keepon.report.screen import Use
 
 BOX_WIDTH, BOX_HEIGHT = 150, 38
 _BRIDGE_WIDTH = 84
 _AISLE = 64
+_BESIDE = 140
+"""Between stations and bridges: room for what is written at a cable."""
 _ROW = 48
 _LANE = 3.4
 LANES_MAX = 14
@@ -83,20 +87,23 @@ class Way:
     stream: str
     style: int
     dashed: bool
-    told: str
+    description: str
     segments: list[Segment]
 
 
 @dataclass(frozen=True)
 class Link:
-    """A cable: its ends in the picture, and what is written beside it."""
+    """A cable: its ends in the picture, and what is written where, in red if `over`."""
 
     x1: float
     y1: float
     x2: float
     y2: float
+    x: float
+    y: float
     text: str
     title: str
+    over: bool
 
 
 @dataclass
@@ -111,7 +118,7 @@ class Picture:
     lanes: bool = True
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         bridges = sum(box.bridge for box in self.boxes)
         return (
             f"{len(self.boxes) - bridges} stations, {bridges} bridges, {len(self.links)} links,"
@@ -165,7 +172,7 @@ def _placed(effective: dict[str, Any]) -> tuple[dict[str, tuple[float, float]], 
     layers = _layers(bridges, near)
     widest = max((len(layer) for layer in layers), default=0)
     core = max(1, widest) * _BRIDGE_WIDTH + max(0, widest - 1) * _AISLE
-    width = 2 * (BOX_WIDTH + _AISLE) + core
+    width = 2 * (BOX_WIDTH + _BESIDE) + core
     places: dict[str, tuple[float, float]] = {}
     top = 10.0
     for layer in layers:
@@ -228,14 +235,12 @@ def _segment(here: Box, there: Box, beside: float, lane: float) -> Segment:
     return Segment(line, head)
 
 
-def drawn(result: Result, plan: Plan) -> Picture:
-    """The network of a result, with the routes of its plan."""
-    effective = result["effective"]
+def drawn(effective: dict[str, Any], plan: Plan | None, used: Iterable[Use] = ()) -> Picture:
+    """The network of a scenario, with the routes of its plan, and what is used of its links."""
     places, width, height = _placed(effective)
-    ways = {
-        stream["id"]: hops(stream["talker"], plan["streams"][stream["id"]]["routes"])
-        for stream in effective["stream"]
-    }
+    routed = effective["stream"] if plan is not None else []
+    routes = {} if plan is None else {name: it["routes"] for name, it in plan["streams"].items()}
+    ways = {stream["id"]: hops(stream["talker"], routes[stream["id"]]) for stream in routed}
     on_link: dict[frozenset[str], list[str]] = {}
     for name, pairs in ways.items():
         for pair in pairs:
@@ -246,7 +251,7 @@ def drawn(result: Result, plan: Plan) -> Picture:
     picture.lanes = max(map(len, on_link.values()), default=0) <= LANES_MAX
     _add_boxes(picture, effective, places)
     boxes = {box.name: box for box in picture.boxes}
-    for number, stream in enumerate(effective["stream"]):
+    for number, stream in enumerate(routed):
         name = stream["id"]
         segments = []
         for here, there in ways[name]:
@@ -260,12 +265,14 @@ def drawn(result: Result, plan: Plan) -> Picture:
                 if here < there
                 else _segment(boxes[here], boxes[there], -beside, 1 - share)
             )
-        told = ", ".join(
+        description = ", ".join(
             " → ".join([stream["talker"], *route, listener])
-            for listener, route in plan["streams"][name]["routes"].items()
+            for listener, route in routes[name].items()
         )
-        picture.ways.append(Way(name, number % STYLES, number // STYLES % 2 == 1, told, segments))
-    _add_links(picture, effective, places, on_link)
+        picture.ways.append(
+            Way(name, number % STYLES, number // STYLES % 2 == 1, description, segments)
+        )
+    _add_links(picture, effective, boxes, on_link, {(use.here, use.there): use for use in used})
     return picture
 
 
@@ -276,7 +283,8 @@ def _add_boxes(
         name = station["name"]
         sent = [stream["id"] for stream in effective["stream"] if stream["talker"] == name]
         got = sum(name in stream["listeners"] for stream in effective["stream"])
-        words = f"sends {', '.join(sent) if len(sent) < 4 else f'{len(sent)} streams'}"
+        sent += [load["id"] for load in effective.get("load", []) if load["talker"] == name]
+        words = f"sends {ranged(sent)}"
         second = words if sent else f"gets {got} stream{'s' * (got != 1)}" if got else "no streams"
         title = f"{name}: {station['driver']}, {second}"
         picture.boxes.append(Box(name, *places[name], BOX_WIDTH, (name, second), title, False))
@@ -291,18 +299,38 @@ def _add_boxes(
 def _add_links(
     picture: Picture,
     effective: dict[str, Any],
-    places: dict[str, tuple[float, float]],
+    boxes: dict[str, Box],
     on_link: dict[frozenset[str], list[str]],
+    used: dict[tuple[str, str], Use],
 ) -> None:
     for link in effective["link"]:
         first, second = link["ends"]
-        count = len(on_link.get(frozenset((first, second)), ()))
+        users = on_link.get(frozenset((first, second)), [])
         rate_bps = link.get("rate_bps") or effective["defaults"]["rate_bps"]
+        own = [used[way] for way in ((first, second), (second, first)) if way in used]
+        full = f", {max(use.share for use in own):.1%}" if own else ""
+        full += " + rest" * any(use.takes_rest for use in own)
+        count = "" if picture.lanes or not users else f"{len(users)}: "
+        here, there = boxes[first], boxes[second]
+        dx, dy = there.x - here.x, there.y - here.y
+        middle = (1 + _seen(here, dx, dy) - _seen(there, dx, dy)) / 2
+        lines = [f"{first} – {second}: {_rate(rate_bps)}"]
+        lines += [
+            f"{use.here} → {use.there}: streams {use.streams_bps / rate_bps:.1%}, best effort"
+            f" {use.best_effort_bps / rate_bps:.1%}" + " and what is left" * use.takes_rest
+            for use in own
+        ]
+        lines += [ranged(users)] * bool(users)
         picture.links.append(
             Link(
-                *places[first],
-                *places[second],
-                "" if picture.lanes or not count else str(count),
-                f"{first} – {second}: {_rate(rate_bps)}, {count} stream{'s' * (count != 1)}",
+                here.x,
+                here.y,
+                there.x,
+                there.y,
+                here.x + dx * middle,
+                here.y + dy * middle,
+                f"{count}{_rate(rate_bps)}{full}",
+                "\n".join(lines),
+                any(use.over for use in own),
             )
         )

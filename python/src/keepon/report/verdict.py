@@ -32,8 +32,13 @@ _SENTENCES: dict[OutcomeName, str] = {
     outcomes.MET: "Every frame due was delivered, and every bound was kept.",
     outcomes.MISSED: "A frame due is missing, or a bound or a deadline was exceeded.",
     outcomes.NOTHING_CHECKED: "Nothing was missed, but not every bound could be checked.",
-    outcomes.NO_FRAMES: "No frame of a stream was due in the time measured.",
+    outcomes.NO_FRAMES: "No frame of a stream was due within duration_s.",
 }
+_OF_PEERS: dict[OutcomeName, str] = {
+    outcomes.MET: "Every frame due was delivered, and every deadline was kept.",
+    outcomes.MISSED: "A frame due is missing, or a deadline was exceeded.",
+}
+"""What else there is to say of peers, which are judged by deadlines where streams have one."""
 
 
 @dataclass(frozen=True)
@@ -44,20 +49,44 @@ class Verdict:
     outcome: OutcomeName
     sign: str
     sentence: str
-    told: str
+    summary: str
     causes: list[str]
     judged: bool
 
 
-def told(run: RunResult) -> str:
-    """What one run of a scenario gave, beyond its outcome."""
+def is_peer(run: RunResult, result: Result) -> bool:
+    return run["driver"] != result["judged"]
+
+
+def of_stream(name: str, run: RunResult, result: Result) -> OutcomeName:
+    """Outcome of a stream, of a peer by its deadline if it has one."""
+    entry = run["streams"][name]
+    return outcomes.of_peer(entry) if is_peer(run, result) else entry["outcome"]
+
+
+def of(run: RunResult, result: Result) -> OutcomeName:
+    """Outcome of a run: that of its worst stream."""
+    return outcomes.worst(of_stream(name, run, result) for name in run["streams"])
+
+
+def summary(run: RunResult, of_peer: bool = False) -> str:
+    """What one run of a scenario gave, beyond its outcome: deadlines first; of a peer, whose bounds
+    are made for the judged driver, which streams are beyond any of theirs.
+    """
     missed: dict[str, list[str]] = {}
+    late_ns = 0.0
     unchecked: dict[tuple[str, str], list[str]] = {}
     for name, entry in run["streams"].items():
-        for key, check in entry["bound_check"].items():
+        for key in sorted(entry["bound_check"], key=lambda key: key != outcomes.DEADLINE):
+            check = entry["bound_check"][key]
             title = NAMES.get(key, key)
             if entry["due"] and check["outcome"] == outcomes.MISSED:
-                missed.setdefault(title, []).append(name)
+                if key == outcomes.DEADLINE:
+                    late_ns = max(late_ns, (check["worst_ns"] or 0.0) - check["bound_ns"])
+                elif of_peer:
+                    title = "its own bounds"
+                beyond = missed.setdefault(title, [])
+                beyond += [name] * (name not in beyond)
             elif entry["due"] and check["outcome"] == outcomes.NOTHING_CHECKED:
                 unchecked.setdefault((title, _why(key, entry)), []).append(name)
     without = [
@@ -70,6 +99,8 @@ def told(run: RunResult) -> str:
     parts = [f"{due} frames due"]
     if missing:
         parts.append(f"{missing} of them missing")
+    if beyond := missed.pop(NAMES[outcomes.DEADLINE], []):
+        parts.append(f"deadline missed by {ranged(beyond)}, by up to {late_ns / 1000:.3f} us")
     parts += [f"{key} missed by {ranged(names)}" for key, names in missed.items()]
     if without:
         parts.append(f"no bound and no deadline for {ranged(without)}")
@@ -77,7 +108,7 @@ def told(run: RunResult) -> str:
         f"{key} of {ranged(names)} not checked, {why}" for (key, why), names in unchecked.items()
     ]
     if none_due:
-        parts.append(f"none due of {ranged(none_due)} in the time measured; raise duration_s")
+        parts.append(f"none due of {ranged(none_due)} within duration_s; raise it")
     off_ns = origin.run_off_ns(run)
     if len(parts) == 1:
         apart = f", as far as clocks up to {origin.ns(off_ns)} ns apart show" if off_ns else ""
@@ -126,7 +157,11 @@ def _forgiven(run: RunResult) -> list[str]:
     ]
 
 
-def _sentence(run: RunResult) -> str:
+def _sentence(run: RunResult, result: Result) -> str:
+    if is_peer(run, result) and any(
+        outcomes.DEADLINE in entry["bound_check"] for entry in run["streams"].values()
+    ):
+        return _OF_PEERS.get(of(run, result), _SENTENCES[of(run, result)])
     if run["outcome"] == outcomes.MET and origin.run_off_ns(run):
         return (
             "Every frame due was delivered, and no bound was exceeded by more than clocks may have"
@@ -143,7 +178,7 @@ def summary_lines(result: Result) -> list[str]:
         line
         for run in result["runs"]
         for line in (
-            f"{run['driver']}: {run['outcome']}: {told(run)}",
+            f"{run['driver']}: {of(run, result)}: {summary(run, is_peer(run, result))}",
             *(f"- {cause}" for cause in why(run, result["effective"])),
         )
     ]
@@ -154,12 +189,12 @@ def verdicts(result: Result) -> list[Verdict]:
     return [
         Verdict(
             run["driver"],
-            run["outcome"],
-            SIGNS[run["outcome"]],
-            _sentence(run),
-            told(run),
+            of(run, result),
+            SIGNS[of(run, result)],
+            _sentence(run, result),
+            summary(run, is_peer(run, result)),
             why(run, result["effective"]),
-            run["driver"] == result["judged"],
+            not is_peer(run, result),
         )
         for run in result["runs"]
     ]

@@ -10,16 +10,17 @@ from dataclasses import replace
 import numpy as np
 
 from keepon.measure import results
-from keepon.measure.due import Schedule, on_schedule
+from keepon.measure.due import Schedule, last_bits_ps, on_schedule
 from keepon.measure.results import FrameArrays
 from keepon.measure.series import delay_distribution, delay_series
 from keepon.model.plan import Plan
 from keepon.model.result import StreamResult
-from keepon.model.scenario import Stream
+from keepon.model.scenario import Scenario, Stream
 
 
 def measured_stream(
     seen: FrameArrays,
+    scenario: Scenario,
     stream: Stream,
     plan: Plan,
     driver: str,
@@ -29,9 +30,8 @@ def measured_stream(
     """A row for every frame due, and what the result says of them.
 
     Args:
-        seen: frames as talker and listeners told of them, by the talker's numbers.
-        stream: of the scenario.
-        plan: its verified plan.
+        seen: frames as talker and listeners reported them, by the talker's numbers.
+        scenario, stream, plan: a scenario, a stream of it, and its verified plan.
         driver: of the talker in this run.
         window_ns: [start, end) of what is measured, since the epoch of the frames.
         verdict_names: name by index.
@@ -48,7 +48,7 @@ def measured_stream(
     document = results.stream_result(
         measured, verdict_names, {"the wire or a bridge": lost} if lost else {},
         results.bounds_of(entry, driver == "keepon"), stream.id, stream.period_ns,
-        stream.deadline_ns,
+        stream.deadline_ns, last_bits_ps(scenario, stream, entry, driver == "keepon"),
     )  # fmt: skip
     document["delay_series"] = delay_series(measured, window_ns[0])
     document["delay_distribution"] = delay_distribution(measured)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """All stamps of every frame in one table: a line for each frame and listener (docs/host.md).
 
-Stamps are as they were made, each in the clock of whoever made it: nothing is moved or joined by a
-constant. A field is empty where there is no such stamp.
+Stamps are as they were made, each in the clock that made it: no constant is added to move or
+to join them. A field is empty where there is no such stamp.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ Progress = Callable[[str, float], None]
 @dataclass
 class Run:
     """One driver's run: its part of the result file, the arrays of the frames that were measured,
-    what its wires saw, if somebody kept that, and `files` for the result folder, by name. `others`:
+    what its wires saw, if that was captured, and `files` for the result folder, by name. `others`:
     best effort that they saw, where frames of streams are all else that is known.
     """
 
@@ -75,7 +75,7 @@ class Target(Protocol):
             scenario: one that `check_supported` accepts.
             plan: its verified, feasible plan.
             seed: of everything random.
-            progress: told (driver, share done) now and then.
+            progress: called with (driver, share done) now and then.
 
         Raises:
             SimulationError: a run contradicts itself.

@@ -15,6 +15,7 @@ from keepon.errors import ConfigError
 from keepon.measure.clocks import lock_time_s
 from keepon.measure.due import run_ns
 from keepon.measure.statistics import IntArray
+from keepon.model import foreign
 from keepon.model.plan import Plan, empty
 from keepon.model.scenario import BRIDGE_CLOCK_ERROR_NS, Scenario
 from keepon.model.topology import Topology
@@ -41,6 +42,7 @@ def stated_ns(scenario: Scenario, plan: Plan) -> dict[str, int]:
     are used. End-to-end PTP sets none of bridges, and no stream passes gates there.
     """
     talkers = {stream.talker for stream in scenario.stream}
+    talkers -= {stream.talker for _, stream in foreign.streams(scenario)}
     # The ports of a station have one driver.
     drivers = {
         port.station: plan["stations"][port.name]["driver"]
@@ -107,17 +109,17 @@ def refusal(
     }
     build = Build(quiet, own, "keepon", scenario.seed)
     build.simulation.run(run_ns(quiet, build.plan), progress)
-    told = []
+    reasons = []
     for clock in wrong[:NAMED_MAX]:
         at_ps, offset_ps = _offsets(build, clock.name)
-        told.append(
+        reasons.append(
             f'"{clock.name}" was off by up to {math.ceil(clock.worst_ns)} ns, {clock.stated_ns}'
             f" stated: {_need(scenario, clock, at_ps, offset_ps)}"
         )
     others = f" and {len(wrong) - NAMED_MAX} others" if len(wrong) > NAMED_MAX else ""
     key, value = _key(scenario, wrong[0])
     return ConfigError(
-        f"{key} = {value}: clocks do not keep what is stated of them: {'; '.join(told)}{others}"
+        f"{key} = {value}: clocks do not keep what is stated of them: {'; '.join(reasons)}{others}"
     )
 
 

@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from keepon.errors import ConfigError, PlanRejectedError
+from keepon.measure.due import last_bits_ps
 from keepon.measure.results import SENT_VERDICTS
-from keepon.model import outcomes, overload
+from keepon.model import outcomes, overload, policing
 from keepon.model.plan import Plan, Trial
 from keepon.model.qdiscs import stations
 from keepon.model.result import RunResult
@@ -134,7 +135,7 @@ def trial(scenario: Scenario, plan: Plan, look: Callable[[], None] = _at_leisure
         return simulate_build(alone, plan, driver, scenario.seed, looked)[1].document
 
     came, busy = _came_late(short, plan, run.document, run_again)
-    late = _late_streams(short, plan, came, {port: entry.told for port, entry in busy.items()})
+    late = _late_streams(short, plan, came, {port: entry.sentence for port, entry in busy.items()})
     held = {stream.id for stream in short.stream if build.topology.port_of(stream).name in busy}
     unplanned = {
         stream.id: (
@@ -169,21 +170,25 @@ def trial(scenario: Scenario, plan: Plan, look: Callable[[], None] = _at_leisure
                 )
         others = {**ended, **entry["lost"]}
         others = {key: count for key, count in others.items() if key not in unplanned[name]}
+        by_hand = {key: count for key, count in others.items() if _is_by_hand(key)}
+        if by_hand and by_hand == others:
+            unsent[name] = {**(own or {}), **by_hand}
+            continue
         if others and untimed and all(" queue to " in place for place in others):
             unsent[name] = {_full(short, plan, name, others): sum(others.values())}
             continue
         if others or (not ended and not entry["delivered"]):
             _check_clocks(build, talk_start_ns(scenario, plan), look)
         if others:
-            told = ", ".join(f"{key} {count}" for key, count in others.items())
+            reason = ", ".join(f"{key} {count}" for key, count in others.items())
             raise PlanRejectedError(
-                f"the plan failed in the simulator: frames of stream {name} ended as {told}"
+                f"the plan failed in the simulator: frames of stream {name} ended as {reason}"
             )
         if ended:
             unsent[name] = late[name] if name in held else ended
         elif not entry["delivered"] and untimed:
-            told = TAKEN if plan["streams"][name]["windows"] else WAITING
-            unsent[name] = {told: entry["submitted"]}
+            reason = TAKEN if plan["streams"][name]["windows"] else WAITING
+            unsent[name] = {reason: entry["submitted"]}
         elif not entry["delivered"]:
             raise PlanRejectedError(
                 f"the plan failed in the simulator: no frame of stream {name} was sent"
@@ -191,12 +196,12 @@ def trial(scenario: Scenario, plan: Plan, look: Callable[[], None] = _at_leisure
     for name, entry in run.document["streams"].items():
         if entry["missing"] and name not in unsent:
             unsent[name] = {WAITING: entry["missing"]}
-    for name, overdue in _overdue(short, run).items():
+    for name, overdue in _overdue(build, run).items():
         unsent[name] = {**unsent.get(name, {}), **overdue}
     delivered = sum(entry["delivered"] for entry in run.document["streams"].values())
     found: Trial = {"duration_s": short.duration_s, "delivered": delivered, "unsent": unsent}
     if busy:
-        found["behind"] = {entry.told: entry.kind for entry in busy.values()}
+        found["behind"] = {entry.sentence: entry.kind for entry in busy.values()}
     if (repeats_ns := math.lcm(*cycles_ns)) > duration_ns:
         found["repeats_s"] = repeats_ns / 1e9
     if not unsent and (fewer := _shortest_alone(scenario)) is not None:
@@ -229,22 +234,26 @@ def _shortest_alone(scenario: Scenario) -> Scenario | None:
     return scenario.model_copy(update={"load": left}) if len(left) < len(scenario.load) else None
 
 
-def _overdue(scenario: Scenario, run: Run) -> dict[str, dict[str, int]]:
+def _overdue(build: Build, run: Run) -> dict[str, dict[str, int]]:
     """Frames that came later than their deadline, by stream, for `unsent`: what has a bound keeps
     that, which is no longer.
     """
     found = {}
-    for stream in scenario.stream:
+    for stream in build.scenario.stream:
         frames = run.frames[stream.id]
-        delays_ps = np.where(frames.delay_known, frames.arrival_ps - frames.txtime_ps, 0)
+        talker = build.scenario.station_named(stream.talker)
+        padded = build.scenario.driver_of(talker, build.run) == "keepon"
+        entry = build.plan["streams"][stream.id]
+        last_ps = last_bits_ps(build.scenario, stream, entry, padded)
+        delays_ps = np.where(frames.delay_known, frames.arrival_ps - frames.txtime_ps + last_ps, 0)
         latest_ps = delays_ps.max(axis=0, initial=0)
         if stream.deadline_ns is not None and latest_ps.max(initial=0) > stream.deadline_ns * 1000:
-            told = (
+            reason = (
                 f"{OVERDUE} of {stream.deadline_ns} ns (the worst came after"
                 f" {ceil_ns(int(latest_ps.max()))} ns)"
             )
             count = int(np.count_nonzero(latest_ps > stream.deadline_ns * 1000))
-            found[stream.id] = {told: count}
+            found[stream.id] = {reason: count}
     return found
 
 
@@ -252,7 +261,7 @@ def _full(scenario: Scenario, plan: Plan, name: str, lost: Iterable[str]) -> str
     """Why frames of a stream were lost in queues, with these, for `unsent`."""
     bridges = {bridge.name: bridge for bridge in scenario.bridge}
     ways = {(window["bridge"], window["peer"]) for window in plan["streams"][name]["windows"]}
-    places = {place for told in lost for place in told.split(" or ")}
+    places = {place for reason in lost for place in reason.split(" or ")}
     queues = [
         f"the queue of class {plan['bridges'][bridge]['ports'][peer]['queues'][name]} of bridge"
         f' "{bridge}" towards "{peer}" (queue_frames = {bridges[bridge].queue_frames})'
@@ -262,10 +271,20 @@ def _full(scenario: Scenario, plan: Plan, name: str, lost: Iterable[str]) -> str
     return f"{FULL} {' or '.join(queues)}"
 
 
+def _is_by_hand(places: str) -> bool:
+    """Whether frames lost at these places were lost to filters that the scenario has, which are no
+    part of the plan.
+    """
+    return all(
+        any(kind in place for kind in policing.PLACES) and policing.PLANNED not in place
+        for place in places.split(" or ")
+    )
+
+
 def _cycles_ns(scenario: Scenario) -> list[int]:
     """Periods of streams, and cycles of the gates in their talkers."""
     qdiscs = {station.name: station.qdisc for station in scenario.station}
-    found = [entry.period_ns for entry in scenario.stream]
+    found = [entry.cycle_ns for entry in scenario.stream]
     found += [stations.cycle_ns(qdiscs[entry.talker]) or 1 for entry in scenario.stream]
     return found
 

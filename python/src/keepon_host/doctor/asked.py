@@ -109,7 +109,7 @@ class Card:
 
 @dataclass(frozen=True)
 class Clock:
-    """The system's clock: offset of TAI as the kernel was told, and whether it is said to be set.
+    """The system's clock: the TAI offset the kernel has, and whether the clock counts as set.
 
     Attributes:
         unsynchronised: STA_UNSYNC of adjtimex(2).
@@ -123,20 +123,20 @@ def ask(name: str) -> Card:
     """All of an interface, in this network namespace."""
     stamps = stamping(name)
     phc = stamps.phc if isinstance(stamps, Stamping) else -1
-    driver = _told(lambda: _driver(name))
+    driver = _answer(lambda: _driver(name))
     return Card(
         "" if driver is None else driver,
         stamps,
         pause(name),
         eee(name),
-        _told(lambda: _features(name)),
+        _answer(lambda: _features(name)),
         _qdiscs(name),
         _phc_ahead(Path(f"/dev/ptp{phc}")) if phc >= 0 else None,
-        _told(lambda: _moderation(name)),
+        _answer(lambda: _moderation(name)),
     )
 
 
-def _told(found: Callable[[], Found]) -> Found | Unseen | None:
+def _answer(found: Callable[[], Found]) -> Found | Unseen | None:
     try:
         return found()
     except PermissionError:
@@ -149,7 +149,7 @@ def _told(found: Callable[[], Found]) -> Found | Unseen | None:
 
 def driver_of(name: str) -> str:
     """What ethtool calls its driver; empty: none says."""
-    found = _told(lambda: _driver(name))
+    found = _answer(lambda: _driver(name))
     return found if isinstance(found, str) else ""
 
 
@@ -163,17 +163,17 @@ def phc_ahead_ns(name: str) -> int | Unseen:
 
 def stamping(name: str) -> Stamping | Unseen | None:
     """None: its driver does not say."""
-    return _told(lambda: _stamping(name))
+    return _answer(lambda: _stamping(name))
 
 
 def pause(name: str) -> Pause | Unseen | None:
     """None: its driver has no pause frames."""
-    return _told(lambda: _pause(name))
+    return _answer(lambda: _pause(name))
 
 
 def eee(name: str) -> Eee | Unseen | None:
     """None: its driver has no EEE."""
-    return _told(lambda: _eee(name))
+    return _answer(lambda: _eee(name))
 
 
 def _driver(name: str) -> str:
@@ -264,5 +264,5 @@ def clock() -> Clock:
             return Clock(tai_s, Unseen("the kernel did not say (adjtimex)"))
     except (ImportError, OSError, AttributeError):
         return Clock(tai_s, Unseen("this Python cannot call adjtimex (it has no ctypes)"))
-    told = TIMEX.unpack_from(room.raw)
-    return Clock(told[TIMEX_TAI], bool(told[TIMEX_STATUS] & STA_UNSYNC))
+    timex = TIMEX.unpack_from(room.raw)
+    return Clock(timex[TIMEX_TAI], bool(timex[TIMEX_STATUS] & STA_UNSYNC))

@@ -45,7 +45,7 @@ PI_LINES = ("boot/firmware/cmdline.txt", "boot/cmdline.txt")
 GRUB = "etc/default/grub"
 OWN_UNIT = re.compile("timesyncd|chrony|ntp")
 """Units that are there for a program of setters.NTP. Another one, such as ssh.service, may only be
-where somebody has started it from, and must not be stopped.
+the unit it was started from by hand, and must not be stopped.
 """
 
 
@@ -78,16 +78,16 @@ def clock_writers(tree: Tree) -> Answer:
     if found is None:
         return HIDDEN
     ours = found.certain + found.either
-    told = " and ".join(each.name for each in ours)
+    names = " and ".join(each.name for each in ours)
     if len(found.certain) > 1:
-        told = " and ".join(each.name for each in found.certain)
+        names = " and ".join(each.name for each in found.certain)
         by_ntp = [each for each in found.certain if each.name in setters.NTP]
         spared = by_ntp[1:] if len(by_ntp) == len(found.certain) else by_ntp
-        return Answer(PROBLEM, f"{told} set the same clock", stop(spared or found.certain[1:]))
+        return Answer(PROBLEM, f"{names} set the same clock", stop(spared or found.certain[1:]))
     if len(ours) > 1:
-        return Answer(UNKNOWN, f"{told}: {FOLLOWING[found.either[0].name]}")
+        return Answer(UNKNOWN, f"{names}: {FOLLOWING[found.either[0].name]}")
     does = "may set" if found.either else "sets"
-    return Answer(OK, f"{told} alone {does} the system's clock" if told else "nobody sets it")
+    return Answer(OK, f"{names} alone {does} the system's clock" if names else "nobody sets it")
 
 
 def system_clock(
@@ -169,11 +169,11 @@ def governor(tree: Tree) -> Answer:
     if found == {"performance"}:
         return Answer(OK, "performance")
     remedy = f"for f in /{CPU}/cpu*/cpufreq/scaling_governor; do echo performance > $f; done"
-    told = ", ".join(sorted(each for each in found if each))
+    governors = ", ".join(sorted(each for each in found if each))
     drivers = {tree.text(f"{CPU}/cpu{number}/cpufreq/scaling_driver") for number in cpus}
     if "powersave" in found and not drivers & set(DYNAMIC):
-        return Answer(PROBLEM, f"{told}: CPUs stay at their lowest frequency", remedy)
-    return Answer(NOTE, f"{told}: CPUs take time to become fast", remedy)
+        return Answer(PROBLEM, f"{governors}: CPUs stay at their lowest frequency", remedy)
+    return Answer(NOTE, f"{governors}: CPUs take time to become fast", remedy)
 
 
 def isolated(tree: Tree) -> Answer:

@@ -189,9 +189,9 @@ def options_helpful(tree: Tree) -> Answer:
     ]
     if not missing:
         return Answer(OK, f"the kernel has {', '.join(OPTIONS_HELPFUL)}")
-    told = ", ".join(f"{name} ({OPTIONS_HELPFUL[name]})" for name in missing)
+    lacking = ", ".join(f"{name} ({OPTIONS_HELPFUL[name]})" for name in missing)
     remedy = INSTALL_KERNEL.format("rt-" if "PREEMPT_RT" in missing else "")
-    return Answer(NOTE, f"the kernel is without {told}", remedy)
+    return Answer(NOTE, f"the kernel is without {lacking}", remedy)
 
 
 def _checked_by(tree: Tree) -> str | None:

@@ -18,7 +18,7 @@ from keepon_host.hwcheck.records import Records
 from keepon_host.hwcheck.wire import Peer, Wire, finding, passed
 
 LEFT, FETCHED = "when a frame has left", "when a frame is fetched"
-TOLD_MIN = 2
+LOST_MIN = 2
 """Frames in the slot at the index that must have been lost: one may be lost on its way."""
 SHARP_NS = 3_000
 """A reading may be so old, if half a slot is less than that."""
@@ -107,7 +107,7 @@ def find_kind(records: Records, peer: Peer | None) -> str | None:
     ]
     if any(arrived for arrived, _ in at_index):
         return FETCHED
-    return LEFT if sum(still for _, still in at_index) >= TOLD_MIN else None
+    return LEFT if sum(still for _, still in at_index) >= LOST_MIN else None
 
 
 def _range(records: Records, passing: Passing, begun: Begun) -> dict[str, Any]:

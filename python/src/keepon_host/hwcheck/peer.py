@@ -85,7 +85,7 @@ class Listener:
 
     def seen(self) -> Peer:
         """What has come since, once nothing does any more."""
-        # whatever somebody does to CLOCK_REALTIME between the two, no stamp is taken for too early
+        # if CLOCK_REALTIME was set between the two, no stamp must count as too early
         offset_ns = min(self.begun.offset_ns, Reading.now().offset_ns)
         numbers = set()
         arrived_ns: dict[int, int] = {}

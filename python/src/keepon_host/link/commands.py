@@ -107,8 +107,8 @@ def _info(words: Sequence[str], tables: Tables, what: str) -> bytes:
 
 
 def _attributes(route: Route, tables: Tables, link: Link) -> dict[int, bytes]:
-    """What the kernel says of a link, with its class table; of one moment, even if somebody changes
-    it meanwhile.
+    """What the kernel says of a link, with its class table; both of one moment, even if the link
+    is changed meanwhile.
     """
     while True:
         number = link.data.get(options.TABLE, bytes(8))

@@ -87,7 +87,7 @@ options, in any order; more on them: docs/kernel.md
 CLASSES: numbers 0 to 15 and ranges: 3 or 0-2,7
 SLOTS:   numbers below the partition and ranges, with a step: 0-3,10 or 0-240/10;
          rest: those no class was given. Once any class has slots, classes without have none,
-         but class 0 has the rest unless told otherwise: class 0 slots none.
+         but class 0 has the rest, except with: class 0 slots none.
 BYTES:   of a frame with FCS; frames that do not fit a slot take several, up to frame_bytes
 -:       further options are read from standard input, where lists may be of any length
 example:

@@ -168,24 +168,24 @@ def _watched(name: str, names: list[str], interval_s: float) -> Iterator[Moment]
 
 def line(moment: Moment) -> str:
     """What changed, on one line, for a pipe or a log."""
-    told = [f"{moment.name}: {moment.state()}"]
+    parts = [f"{moment.name}: {moment.state()}"]
     if moment.now.values["head_valid"]:
-        told.append(f"clock within {moment.error_ns()} ns")
+        parts.append(f"clock within {moment.error_ns()} ns")
     ended = moment.verdicts()
     rates = {name: moment.rate(VERDICT + name) for name in ended}
     for name, count in ended.items():
         rate = rates[name]
         if rate or (rate is None and count):
-            told.append(f"{name} {count}" if rate is None else f"{name} {rate:.1f}/s")
+            parts.append(f"{name} {count}" if rate is None else f"{name} {rate:.1f}/s")
     worst = {tc: value for tc, value in moment.late_ns().items() if value}
     if worst:
-        told.append(
+        parts.append(
             "late at worst " + ", ".join(f"{ns} ns (class {tc})" for tc, ns in worst.items())
         )
     for name in ("underruns", "slips", "doubts", "losses"):
         if moment.now.values.get(name):
-            told.append(f"{name} {moment.now.values[name]}")
-    return ", ".join(told)
+            parts.append(f"{name} {moment.now.values[name]}")
+    return ", ".join(parts)
 
 
 def print_lines(found: Iterator[Moment], as_json: bool) -> None:

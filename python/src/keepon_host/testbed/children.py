@@ -20,6 +20,7 @@ from keepon_host.testbed import machine
 
 PR_SET_PDEATHSIG = 1
 END_S = 5.0
+SAID_S, LOOK_S = 10.0, 0.05
 MET, MISSED = 0, 1
 """Exit codes of keepon-talk and keepon-listen with a result (docs/tools.md)."""
 
@@ -102,6 +103,21 @@ class Children:
         for child in self._all:
             child.check()
 
+    def await_said(self, child: Child, words: str, limit_s: float = SAID_S) -> None:
+        """Until it has printed these words among its errors. Raises as `Child.check`."""
+        begun_s = time.monotonic()
+        while words not in child.log.read_text(errors="replace"):
+            if child.check() or time.monotonic() - begun_s > limit_s:
+                raise EnvironmentProblemError(
+                    f"{child.what} was not ready in {limit_s:g} s; it said: {child.said()}"
+                )
+            time.sleep(LOOK_S)
+
+    def ended(self) -> bool:
+        """Have all ended well, after a moment? Raises as `Child.check`."""
+        time.sleep(LOOK_S)
+        return all([child.check() for child in self._all])  # noqa: C419 (each has to be looked at)
+
     def end(self) -> None:
         """End all that still run, softly at first."""
         running = [child.process for child in self._all if child.process.poll() is None]
@@ -137,7 +153,7 @@ class Links:
         self._watched.append((process, names, bytearray()))
 
     def check(self, wait_s: float) -> None:
-        """Wait that long, or until something is told.
+        """Wait that long, or until a child writes.
 
         Raises:
             EnvironmentProblemError: a link went down, or an interface away.

@@ -11,6 +11,7 @@ BASE, MAC, OUT = "@base", "@mac", "@out/"
 """In command lines: the start of the first cycle, the listener's address, the folder of results.
 They are known only when the run is about to begin.
 """
+ASSUMED = "assumed"
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,8 @@ class Job:
 
     Attributes:
         sync: "set": clocks are set from CLOCK_TAI; "ptp": the leader's is, and PTP sets the others;
-            "keep": nobody is started; "free": clocks need not agree.
+            "keep": nobody is started; "free": clocks need not agree; "assumed": those of several
+            machines agree to within the limit, which is not looked at.
         clock_limit_ns: how far they may disagree; None: as far as they like.
         clock_wait_s: how long to wait until they agree.
         cycle_ns: the first frame's cycle begins at a multiple of this.

@@ -61,8 +61,10 @@ def command(words: Sequence[str], data: bytes | None = None) -> bytes:
     if done.returncode:
         said = done.stderr.decode(errors="replace").strip().splitlines()
         # The kernel's own sentence stands between "Error: " and the rest.
-        told = said[0].removeprefix("Error: ").rstrip(".") if said else f"code {done.returncode}"
-        raise CommandFailedError(f"{' '.join(words)}: {told}")
+        sentence = (
+            said[0].removeprefix("Error: ").rstrip(".") if said else f"code {done.returncode}"
+        )
+        raise CommandFailedError(f"{' '.join(words)}: {sentence}")
     return done.stdout
 
 
@@ -81,7 +83,7 @@ def within(namespace: str, words: Sequence[str]) -> list[str]:
     return ["ip", "netns", "exec", namespace, *words] if namespace else list(words)
 
 
-def told(namespace: str, *words: str) -> list[dict[str, Any]]:
+def ip_json(namespace: str, *words: str) -> list[dict[str, Any]]:
     """`ip -j`; empty entries, which it prints for what it leaves out, are not there."""
     found = json.loads(ip(namespace, "-d", "-j", *words) or b"[]")
     return [entry for entry in found if entry]
@@ -148,7 +150,7 @@ def stamping(namespace: str, device: str, wanted: bytes | None = None) -> bytes 
 
 
 def settings(device: str) -> dict[Path, bytes]:
-    """What an interface of this namespace is told by sysctl; all of it is lost when it is moved."""
+    """Sysctls of an interface of this namespace; moving the interface loses their values."""
     found = {}
     for folder in ("ipv4/conf", "ipv6/conf", "ipv4/neigh", "ipv6/neigh"):
         for path in (SETTINGS / folder / device).glob("*"):

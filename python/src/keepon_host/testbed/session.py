@@ -42,7 +42,7 @@ def run(job: Job, folder: Path, tell: Tell = lambda share: None) -> None:
     Args:
         job: what to do.
         folder: an empty one.
-        tell: is told the share that is done.
+        tell: called with the share that is done.
 
     Raises:
         KeeponError: one sentence on what was not possible or went wrong; what was changed was put
@@ -215,7 +215,7 @@ def _traffic(
     known = {OUT: f"{folder}/"}
 
     def start(what: str, program: ProgramJob, out: str, own: dict[str, str]) -> Child:
-        words = _filled(program.words, {**known, **own})
+        words = filled(program.words, {**known, **own})
         if program.listener:
             words.append("--sw-stamps")
             if stations[program.station].stamps_sent and "--hw-stamps" not in words:
@@ -259,7 +259,7 @@ def _traffic(
     return readings
 
 
-def _filled(words: list[str], known: dict[str, str]) -> list[str]:
+def filled(words: list[str], known: dict[str, str]) -> list[str]:
     """Words with what was not known before."""
     filled = []
     for word in words:

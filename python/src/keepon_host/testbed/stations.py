@@ -20,7 +20,7 @@ from keepon_host.start.needs import check_scheduler
 from keepon_host.start.steps import kind_of
 from keepon_host.testbed import machine
 from keepon_host.testbed.job import StationJob
-from keepon_host.testbed.machine import CommandFailedError, ip, tc, told
+from keepon_host.testbed.machine import CommandFailedError, ip, ip_json, tc
 from keepon_host.testbed.undo import Undo
 
 CARRIER_S = 10.0
@@ -70,7 +70,7 @@ class Station:
         for kind in dict.fromkeys(map(kind_of, self.job.queues)):
             check_scheduler(kind)
         try:
-            (found,) = told(home, "link", "show", "dev", name)
+            (found,) = ip_json(home, "link", "show", "dev", name)
         except CommandFailedError as error:
             held = (machine.NAMESPACES / self.job.namespace).exists() and self.job.own_namespace
             namespace = shell_word(self.job.namespace)
@@ -95,7 +95,7 @@ class Station:
             )
         above = [
             each["ifname"]
-            for each in told(home, "link", "show")
+            for each in ip_json(home, "link", "show")
             if each.get("link") == name and each.get("linkinfo", {}).get("info_kind") not in PAIRS
         ]
         if above:
@@ -104,14 +104,16 @@ class Station:
                 " it away first, or name another interface"
             )
         defaults = [
-            route for kind in ("-4", "-6") for route in told(home, kind, "route", "show", "default")
+            route
+            for kind in ("-4", "-6")
+            for route in ip_json(home, kind, "route", "show", "default")
         ]
         if any(route.get("dev") == name for route in defaults):
             raise EnvironmentProblemError(
                 f"{self.called} carries this machine's default route, and the run would cut it;"
                 " name another interface"
             )
-        for qdisc in told_qdiscs(home, name):
+        for qdisc in qdiscs_of(home, name):
             if qdisc["handle"] != "0:":
                 raise EnvironmentProblemError(
                     f"{self.called} has a queueing discipline of its own ({qdisc['kind']}), which"
@@ -121,11 +123,11 @@ class Station:
         return found
 
     def hold(self, undo: Undo) -> None:
-        """Nobody else is at work with the interface, nor in the namespace made for it, until `undo`
-        or the end of this process.
+        """Lock the interface, and the namespace made for it, against other runs until `undo` or the
+        end of this process.
 
         Raises:
-            EnvironmentProblemError: somebody is.
+            EnvironmentProblemError: another run has one of them.
         """
         job = self.job
         try:
@@ -163,7 +165,7 @@ class Station:
         job = self.job
         self._await_carrier(job.interface)
         if job.link is not None:
-            # What the kernel warns of is known to whoever made the plan.
+            # The planner has reported what the kernel warns of.
             with redirect_stderr(io.StringIO()), machine.inside(job.namespace):
                 commands.add(job.interface, job.device, job.link, as_json=False)
             undo.add(f"{job.device} is still there", self._delete_link)
@@ -177,7 +179,7 @@ class Station:
                     lambda: self._gone_is_fine("address", "del", job.address, "dev", job.device),
                 )
         self._queues(undo)
-        (shown,) = told(job.namespace, "link", "show", "dev", job.device)
+        (shown,) = ip_json(job.namespace, "link", "show", "dev", job.device)
         self.mac = shown["address"]
         self.phc, self.stamps_sent, _ = machine.clock_of(job.namespace, job.device)
 
@@ -245,7 +247,7 @@ class Station:
 
     def _is_there(self, namespace: str) -> bool:
         try:
-            return bool(told(namespace, "link", "show", "dev", self.job.interface))
+            return bool(ip_json(namespace, "link", "show", "dev", self.job.interface))
         except CommandFailedError:
             return False
 
@@ -266,7 +268,7 @@ class Station:
     def _await_carrier(self, name: str) -> None:
         limit_s = time.monotonic() + CARRIER_S
         while True:
-            (found,) = told(self.job.namespace, "link", "show", "dev", name)
+            (found,) = ip_json(self.job.namespace, "link", "show", "dev", name)
             if "LOWER_UP" in found["flags"]:
                 return
             if time.monotonic() >= limit_s:
@@ -291,7 +293,7 @@ def restorable(routes: bytes) -> bytes:
     return bytes(data)
 
 
-def told_qdiscs(namespace: str, name: str) -> list[dict[str, Any]]:
+def qdiscs_of(namespace: str, name: str) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = json.loads(
         tc(namespace, "-j", "qdisc", "show", "dev", name) or b"[]"
     )

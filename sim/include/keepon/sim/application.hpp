@@ -48,7 +48,7 @@ public:
 	/// Where its reference plane and its last bit are on the wire, now or ahead of time.
 	virtual void OnWire(FlowId, std::int64_t, TimePs, TimePs) {}
 	/// It has ended; its start is valid if the driver tells it. Must not send at once: others
-	/// that have ended at this moment have not been told of.
+	/// that have ended at this moment have not been reported yet.
 	virtual void OnOutcome(const TxFrame &, kpn_verdict) {}
 };
 
@@ -71,7 +71,7 @@ public:
 	/// Whether that clock is set in the course of the run: what it reads at the start says
 	/// nothing of how it will read later.
 	virtual bool ClockSettles() const = 0;
-	/// Whether it can be told when a frame is to leave; if not, it is sent when it comes.
+	/// Whether a frame may have a txtime; if not, it is sent when it comes.
 	virtual bool TakesTxtimes() const = 0;
 	/// Whether a frame of \p flow that is dropped when it is handed over says so
 	/// (TxFrame::refused), as qdiscs of Linux do.

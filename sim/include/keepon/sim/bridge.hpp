@@ -15,6 +15,7 @@
 #include "keepon/sim/ingress_pipeline.hpp"
 #include "keepon/sim/node_clock.hpp"
 #include "keepon/sim/oscillator.hpp"
+#include "keepon/sim/psfp.hpp"
 #include "keepon/sim/spec.hpp"
 #include "keepon/sim/world.hpp"
 
@@ -52,6 +53,8 @@ public:
 	/// simulation
 	void SetGates(std::uint32_t port, std::int64_t base_ns,
 		      const std::vector<GateEntry> &entries);
+	/// \param streams  handles of each filter's streams
+	void SetPsfp(const PsfpSpec &spec, const std::vector<std::vector<std::uint32_t>> &streams);
 	/// What it does with frames that have arrived.
 	IngressPipeline &Ingress() { return ingress_; }
 
@@ -66,6 +69,8 @@ public:
 	const BridgeSpec &Spec() const { return spec_; }
 	/// The clock of its gates if PTP sets it, else NULL.
 	BridgeClock *Clock() { return clock_.get(); }
+	/// NULL without SetPsfp().
+	const Psfp *Policing() const { return psfp_; }
 
 private:
 	void Enqueue(Port &port, int queue, std::uint32_t packet);
@@ -81,6 +86,7 @@ private:
 	std::unique_ptr<BridgeClock> clock_;
 	std::deque<Port> ports_; // they stay where they are
 	IngressPipeline ingress_;
+	const Psfp *psfp_ = nullptr; // of ingress_
 };
 
 } // namespace keepon::sim

@@ -28,7 +28,7 @@ struct FaultTarget {
 struct FaultKind {
 	/// What is wrong with the values or the node, empty: nothing.
 	std::string (*problem)(const FaultTarget &target, const FaultSpec &spec);
-	/// Before the start; NULL: nobody has to know. A station that is not told by
+	/// Called before the start; NULL: nothing to do. A station without a call of
 	/// Station::ExpectFault() may have done ahead of time what the fault would change.
 	void (*announce)(const FaultTarget &target, const FaultSpec &spec);
 	/// At its time, when everything that arrived before has been seen to; NULL: nothing happens

@@ -46,10 +46,9 @@ struct Flow {
 	std::uint8_t tc = 0;
 	FrameHeader header; // of all its frames
 	std::vector<NodeId> listeners;
-	std::int64_t first_txtime_ns = 0; // network time of sequence number 0
-	std::int64_t period_ns = 0;
-	std::vector<std::int64_t>
-		turns_ns; // added to the txtime of each frame in turn, from number 0 on
+	std::int64_t first_txtime_ns = 0;        // network time of sequence number 0
+	std::int64_t cycle_ns = 0;               // after which the releases repeat
+	std::vector<std::int64_t> turns_ns{ 0 }; // releases in a cycle, from number 0 on
 
 	std::int64_t submitted = 0;
 	std::array<std::int64_t, KPN_VERDICT_COUNT> verdicts{};
@@ -70,10 +69,9 @@ struct Flow {
 	/// Network time at which frame \p seq is to leave.
 	std::int64_t TxTime(std::int64_t seq) const
 	{
-		const std::int64_t base_ns = first_txtime_ns + seq * period_ns;
-		if (turns_ns.empty())
-			return base_ns;
-		return base_ns + turns_ns[static_cast<std::size_t>(seq) % turns_ns.size()];
+		const auto turns = static_cast<std::int64_t>(turns_ns.size());
+		return first_txtime_ns + seq / turns * cycle_ns +
+		       turns_ns[static_cast<std::size_t>(seq % turns)];
 	}
 };
 

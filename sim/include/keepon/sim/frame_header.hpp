@@ -14,6 +14,7 @@ struct FrameHeader {
 	std::uint64_t destination = 0; // 48 bits, the first byte on the wire highest
 	std::uint16_t vid = 0;
 	std::uint8_t priority = 0;
+	bool drop_eligible = false;
 
 	/// Who it is for, in one word: stream identification goes by both (null stream
 	/// identification, IEEE Std 802.1CB-2017 clause 6.4).
@@ -26,14 +27,14 @@ inline constexpr std::uint16_t kVid = 2;
 /// network manager would hand out; from the locally administered ones.
 inline FrameHeader HeaderOfFlow(FlowId flow, int priority)
 {
-	return { 0x034b'0000'0000u | flow, kVid, static_cast<std::uint8_t>(priority) };
+	return { 0x034b'0000'0000u | flow, kVid, static_cast<std::uint8_t>(priority), false };
 }
 
 /// PTP between neighbours: a reserved address, which no bridge forwards (IEEE Std 802.1AS-2020
 /// clause 10.5.3).
 inline FrameHeader HeaderOfNeighbour(int priority)
 {
-	return { 0x0180'c200'000eu, kVid, static_cast<std::uint8_t>(priority) };
+	return { 0x0180'c200'000eu, kVid, static_cast<std::uint8_t>(priority), false };
 }
 
 } // namespace keepon::sim

@@ -7,7 +7,7 @@
 //
 //   thread_.Run(due + wakeup.Draw(), stack.Draw(), stack_done_, seq);
 //
-// A task is ready at a time, needs a core for as long as it costs, and is told of when it has had
+// A task is ready at a time, needs a core for as long as it costs, and has its handler called after
 // that. A stage of a host is then: scheduling latency (until it is ready), its turn on a core, its
 // own time. At every instant the cores are with the first of the tasks that are ready, as many as
 // there are cores: the higher priority first, within one priority who was ready first. So no core
@@ -59,7 +59,7 @@ public:
 
 		struct Step {
 			TimePs left_ps;
-			EventHandler *done; // NULL: nobody is to be told
+			EventHandler *done; // NULL: nothing to call
 			std::uint64_t argument;
 			std::uint64_t order; // of its task among all that became ready
 			TimePs ready;
@@ -85,7 +85,7 @@ public:
 
 	bool Contended() const { return !cores_.empty(); }
 
-	/// The task whose `done` is being called goes on for \p cost_ps and is told then, before
+	/// The task whose `done` is being called goes on for \p cost_ps and is called then, before
 	/// anything else of its thread: a system call goes through stack, qdisc and driver in one
 	/// turn. Called several times it does one after the other. When nobody's `done` is being
 	/// called this is a task of \p otherwise that is ready now.
@@ -94,7 +94,7 @@ public:
 	{
 		Append(otherwise, cost_ps, &done, argument);
 	}
-	/// The same if there is nothing to be told. With 0 cores nothing at all.
+	/// The same without a handler. With 0 cores nothing at all.
 	void Occupy(Thread &otherwise, TimePs cost_ps) { Append(otherwise, cost_ps, nullptr, 0); }
 
 	/// What cores did for tasks of \p priority so far, tasks under way not counted.

@@ -10,6 +10,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "keepon/sim/address_table.hpp"
@@ -20,6 +21,12 @@
 namespace keepon::sim
 {
 
+/// What filters may change of a frame.
+struct Treatment {
+	int priority;       // by which its queue is chosen; the frame keeps its own
+	bool drop_eligible; // on the wire from here on
+};
+
 /// One stage of per-stream filtering and policing (clause 8.6.5): stream gates, flow meters,
 /// elimination of duplicates.
 class IngressFilter
@@ -27,11 +34,11 @@ class IngressFilter
 public:
 	virtual ~IngressFilter() = default;
 
-	/// Whether \p packet goes on. \p stream: handle of its stream, numbered from 0 in the order
-	/// in which routes were added.
-	virtual bool Passes(const Packet &packet, std::uint32_t stream, TimePs now) = 0;
-	/// Where frames that do not are lost, World::Place().
-	virtual std::uint32_t Place() const = 0;
+	/// Where \p packet, received whole at \p now, is lost, World::Place(); nothing if it goes
+	/// on. \p stream: handle of its stream, numbered from 0 in the order in which routes were
+	/// added.
+	virtual std::optional<std::uint32_t> Drops(const Packet &packet, std::uint32_t stream,
+						   TimePs now, Treatment &treatment) = 0;
 };
 
 class IngressPipeline
@@ -48,6 +55,7 @@ public:
 	struct Decision {
 		const std::vector<Exit> *exits = nullptr;
 		int queue = 0;
+		bool drop_eligible = false;
 		Receiver *receiver = nullptr;
 		std::uint32_t place = 0;
 	};
@@ -55,6 +63,8 @@ public:
 	/// \param unknown_place  where frames are lost that are for nobody known
 	explicit IngressPipeline(std::uint32_t unknown_place) : unknown_place_(unknown_place) {}
 
+	/// Handle of the stream of frames to \p header's address.
+	std::uint32_t StreamOf(const FrameHeader &header) { return EntryOf(header).stream; }
 	/// One more listener of frames to \p header's address is behind \p port.
 	void AddRoute(const FrameHeader &header, std::uint32_t port);
 	/// Frames to \p header's address are for the bridge itself.
@@ -71,6 +81,7 @@ public:
 	}
 
 	int QueueOf(const FrameHeader &header) const { return queues_[header.priority]; }
+	/// \param now  when \p packet was received whole
 	Decision Decide(const Packet &packet, TimePs now);
 
 private:

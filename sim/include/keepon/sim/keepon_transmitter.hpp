@@ -21,15 +21,16 @@
 namespace keepon::sim
 {
 
-/// Hears which slots of a keepon station carry real frames.
-class PeerFrames
+/// The receive ring of a keepon station, of which its transmitter knows no more.
+class ReceiveRing
 {
 public:
-	/// \param seq  slot; \param sfd  when its reference plane leaves, not in the past
+	virtual ~ReceiveRing() = default;
+	virtual void Start() = 0;
+	/// A slot of the peer carries a real frame: \param seq  slot; \param sfd  when its
+	/// reference plane leaves, not in the past
 	virtual void OnPeerFrame(std::uint64_t seq, TimePs sfd) = 0;
-
-protected:
-	~PeerFrames() = default;
+	virtual const Latency &PollLatency() const = 0;
 };
 
 class RxRing;
@@ -53,6 +54,8 @@ public:
 	PolledDriver *Polled() override { return this; }
 	/// Of all classes together, as the configuration says; of one it may be less.
 	std::uint32_t FrameBytesMax() const override;
+	/// Longest frame that takes one slot: where trims are anywhere that may be a shorter one.
+	std::uint32_t SingleBytes() const;
 	std::int64_t OfPolls(std::int64_t (Latency::*count)() const) const override;
 	std::int64_t Placeholders() const override;
 	Counters NicCounters() const override;
@@ -82,14 +85,14 @@ public:
 	/// has to end first.
 	std::int64_t GetTimePs(TimePs *at = nullptr);
 	// What the receive ring at the other end of the wire asks: the frames of this wire.
-	void HearFrames(PeerFrames &listener) { listener_ = &listener; }
+	void HearFrames(ReceiveRing &listener) { listener_ = &listener; }
 	/// Slots whose end, gap included, was not after \p t, which is not in the future.
 	std::uint64_t FramesEnded(TimePs t);
 	/// Length of the frame in slot \p seq, FCS included; nominal if that is long past.
 	std::uint32_t FrameBytes(std::uint64_t seq) const;
 
 	/// NULL unless its clock is "dual": the receive ring is one, too.
-	RxRing *Rx() { return rx_ring_.get(); }
+	RxRing *Rx();
 
 	// What the receive ring of this station asks.
 	kpn_pacer *Pacer() { return pacer_; }
@@ -160,7 +163,7 @@ private:
 	const SyncKind &sync_kind_;
 	TransmitterSink &sink_;
 	HostCpu &cpu_;
-	HostCpu::Thread poll_irq_; // polls by a timer, as keepon.ko does unless told otherwise
+	HostCpu::Thread poll_irq_; // polls by a timer, the default of keepon.ko
 	Latency poll_latency_;
 	Rng read_rng_;
 	Rng probe_rng_;
@@ -173,7 +176,7 @@ private:
 	std::unique_ptr<std::uint8_t[]> buffers_;
 	kpn_pacer *pacer_ = nullptr;
 	kpn_dual *dual_ = nullptr;
-	PeerFrames *listener_ = nullptr;
+	ReceiveRing *listener_ = nullptr;
 	ring_nic *nic_ = nullptr;
 	PacerProbe probe_;
 	std::uint64_t slot_ps_ = 0;
@@ -183,7 +186,7 @@ private:
 	TimePs stalled_until_ = 0;
 	TimePs wake_at_ = kNever;
 	TimePs poll_at_ = 0; // the next poll comes then or later
-	TimePs sync_at_ = 0; // somebody sets its clock then
+	TimePs sync_at_ = 0; // its clock is set then
 	std::int64_t stalls_ = 0;
 	std::vector<WirePause> pauses_;
 	std::vector<ring_nic_pause> announced_; // the first ones, in NIC time
@@ -193,7 +196,7 @@ private:
 	std::uint64_t cpu_tick_ns_;
 	bool keep_history_ = false;
 	std::vector<PastLaw> past_;
-	std::unique_ptr<RxRing> rx_ring_;
+	std::unique_ptr<ReceiveRing> rx_ring_;
 	std::int64_t start_offset_ns_ = 0;
 	bool synchronised_once_ = false;
 	bool sync_pending_ = false;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The MAC of a port: one frame at a time on the wire, from the preamble's first bit to the end of
-// the gap, by its own oscillator. A transmission begins, may be cut short, and ends; nobody is told
-// of the end unless he waits for it. The ring NIC counts its wire with the same nicmodel/wire.h.
+// the gap, by its own oscillator. A transmission begins, may be cut short, and ends; the end is an
+// event only for a caller that waits for it. The ring NIC counts its wire with the same
+// nicmodel/wire.h.
 #pragma once
 
 #include <cstdint>

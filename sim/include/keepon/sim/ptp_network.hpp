@@ -73,8 +73,8 @@ public:
 	}
 	PtpNode &NodeAt(NodeId node) { return *nodes_[node]; }
 	const Record &RecordOf(NodeId node) const { return records_[node]; }
-	/// Network time at \p t in ps since the epoch: the reading of whoever was grandmaster of
-	/// domain 0.
+	/// Network time at \p t in ps since the epoch: the clock of the grandmaster of
+	/// domain 0 at that time.
 	std::int64_t NetworkPs(TimePs t);
 	const PtpSpec &Spec() const { return spec_; }
 	FlowId FirstFlow() const { return first_flow_; }

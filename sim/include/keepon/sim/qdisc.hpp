@@ -4,7 +4,7 @@
 //   stack --> classes by SO_PRIORITY (mqprio, taprio) --> leaf (etf, guard, fifo) --> driver
 //
 // Nothing is pulled: a qdisc hands a frame on when Linux's would give it to the driver that asks. A
-// frame that ends here is told to be dropped. Options are those of tc, as docs/qdiscs.md has them.
+// frame that ends here is reported as dropped. Options are those of tc, as docs/qdiscs.md has them.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ class QdiscHost
 public:
 	/// What CLOCK_TAI reads, in ns.
 	virtual std::int64_t TaiNs() = 0;
-	/// A timer of that clock, for \p tai_ns: \p handler is told by its softirq, which is late;
+	/// A timer of that clock, for \p tai_ns: \p handler is called by its softirq, which is late;
 	/// the argument is tai_ns.
 	virtual void SetTimer(std::int64_t tai_ns, EventHandler &handler) = 0;
 	/// To be called by \p handler first of all.

@@ -27,7 +27,7 @@ public:
 	Counters Counted() const;
 
 private:
-	/// Between a leaf and what is below it: whether the driver is told of txtimes.
+	/// Between a leaf and what is below it: whether the driver gets txtimes.
 	class Outlet final : public QdiscBelow
 	{
 	public:

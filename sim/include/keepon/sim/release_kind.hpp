@@ -19,8 +19,7 @@ struct ReleaseSetup {
 
 /// A way, by the name that stands in `release`.
 struct ReleaseKind {
-	/// Whether the station can be told when a frame is to leave; if not, it is sent when it
-	/// comes.
+	/// Whether a frame may have a txtime; if not, it is sent when it comes.
 	bool takes_txtimes;
 	/// What frames with a txtime pass in front of the driver; NULL: nothing.
 	std::unique_ptr<Qdisc> (*make)(const ReleaseSetup &setup);

@@ -23,7 +23,7 @@
 namespace keepon::sim
 {
 
-class RxRing final : public PeerFrames
+class RxRing final : public ReceiveRing
 {
 public:
 	/// \param own, peer  transmitters at both ends of the link
@@ -33,9 +33,8 @@ public:
 	       Oscillator &cpu_oscillator, HostCpu &cpu);
 	RxRing(const RxRing &) = delete;
 	RxRing &operator=(const RxRing &) = delete;
-	virtual ~RxRing() = default;
 
-	void Start() { SchedulePoll(); }
+	void Start() override { SchedulePoll(); }
 	void OnPeerFrame(std::uint64_t seq, TimePs sfd) override;
 
 	/// PHC time of the frame whose reference plane arrived at \p sfd, ps since the epoch, as
@@ -47,7 +46,7 @@ public:
 	const kpn_rx &Rx() const { return rx_; }
 	std::int64_t Stamps() const { return stamps_; }
 	std::int64_t Unstamped() const { return unstamped_; }
-	const Latency &PollLatency() const { return poll_latency_; }
+	const Latency &PollLatency() const override { return poll_latency_; }
 
 private:
 	/// A real frame of the peer; \p position_ps on its wire once it is counted.

@@ -48,7 +48,7 @@ public:
 	/// One measurement: the clock read \p local_ps when it was \p offset_ps ahead of its
 	/// master.
 	virtual ServoOutput Sample(std::int64_t offset_ps, std::int64_t local_ps) = 0;
-	/// The clock was stepped by somebody else, or has another master: measure again, keep the
+	/// The clock was stepped from outside, or has another master: measure again, keep the
 	/// rate.
 	virtual void Reset() = 0;
 };

@@ -48,10 +48,12 @@ public:
 	void SetLoss(NodeId a, NodeId b, double probability);
 	void SetGates(NodeId bridge, NodeId peer, std::int64_t base_ns,
 		      const std::vector<GateEntry> &entries);
+	/// Policing of a bridge; after all streams and loads, once a bridge.
+	void SetPsfp(NodeId bridge, const PsfpSpec &spec);
 	FlowId AddStream(StreamSpec spec);
 	FlowId AddLoad(const LoadSpec &spec);
 	/// Frames of an application, which is to be named by SetSource() before the start. They are
-	/// counted where they arrive, and handed on if SetReceiver() names somebody.
+	/// counted where they arrive, and handed on if SetReceiver() names a receiver.
 	FlowId AddFlow(const FlowSpec &spec);
 	void SetSource(FlowId flow, Application &source) { world_.flows[flow].source = &source; }
 	/// Whoever gets the frames calls World::Deliver() himself, or not.

@@ -150,6 +150,53 @@ struct GateEntry {
 	std::int64_t ns;
 };
 
+/// An entry of the list of a stream gate. -1: the priority stays, any number of octets.
+struct StreamGateEntry {
+	bool open = true;
+	std::int64_t ns = 1;
+	int priority = -1;
+	std::int64_t octets = -1;
+};
+
+struct StreamGateSpec {
+	std::string name;
+	std::int64_t base_ns = 0;
+	std::vector<StreamGateEntry> entries;
+	// What shuts it for good: a frame while it is shut, an octet too many.
+	bool close_on_invalid_rx = false;
+	bool close_on_octets_exceeded = false;
+};
+
+struct FlowMeterSpec {
+	std::string name;
+	std::int64_t cir_bps = 0;
+	std::int64_t cbs_bytes = 0;
+	std::int64_t eir_bps = 0;
+	std::int64_t ebs_bytes = 0;
+	bool coupling = false;
+	bool color_aware = false;
+	bool drop_on_yellow = false;
+	bool mark_all_red = false;
+};
+
+/// -1: any priority, any size, no gate, no meter.
+struct StreamFilterSpec {
+	std::vector<FlowId> flows; // whose frames are its stream; empty: any frame
+	int priority = -1;
+	std::int64_t max_sdu_bytes = -1;
+	bool block_oversize = false;
+	int gate = -1;
+	int meter = -1;
+};
+
+/// Per-stream filtering and policing of a bridge.
+struct PsfpSpec {
+	bool as_linux = false; // rules of tc's gate and police actions
+	std::vector<StreamGateSpec> gates;
+	std::vector<FlowMeterSpec> meters;
+	std::vector<StreamFilterSpec> filters;
+};
+
 struct StreamSpec {
 	std::string id;
 	NodeId talker = 0;
@@ -160,6 +207,9 @@ struct StreamSpec {
 	// Releases of the frames in turn, from the start of each one's period on; the first is
 	// offset_ns. Empty: all alike.
 	std::vector<std::int64_t> turns_ns;
+	// Time of as many frames as there are turns, where period_ns is rounded down. 0: that of as
+	// many periods.
+	std::int64_t cycle_ns = 0;
 	std::int64_t start_ns =
 		10'000'000; // no txtime before this, from the start of the simulation
 	std::uint32_t frame_bytes = 64;

@@ -129,7 +129,7 @@ private:
 
 	void Receive(Port &port, std::uint32_t packet) override;
 
-	/// Who gets the frames of an address: a receiver, or nobody but the account of a flow.
+	/// Who gets the frames of an address: a receiver, or the account of a flow alone.
 	struct Reception {
 		Receiver *receiver = nullptr;
 		std::size_t listener = 0; // index among those of the flow

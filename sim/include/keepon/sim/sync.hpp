@@ -19,7 +19,7 @@ public:
 	/// Bring it together with the clock of the station: by a step, by the rate that makes them
 	/// meet at \p until, or both; kNever: the rate stays as it is.
 	virtual void Synchronise(bool step, TimePs until) = 0;
-	/// To where it is to start for whoever sets it from then on.
+	/// To its initial value, before its source sets it from then on.
 	virtual void StepToStart() = 0;
 	/// SyncKind::keep is to be called after the interval of synchronisation. \return when
 	virtual TimePs KeepAgain() = 0;
@@ -33,8 +33,8 @@ struct SyncKind {
 	/// The station's clock agrees with network time at the start, and is its oscillator from
 	/// then on; if not, it is network time.
 	bool free_running;
-	/// It is one that whoever distributes time through the network sets in the course of the
-	/// run: what it reads at the start says nothing of how it will read later.
+	/// PTP sets it in the course of the run: its reading at the start says nothing of
+	/// later ones.
 	bool settles;
 	/// A clock that was disturbed is seen to after the interval of synchronisation.
 	bool restores;

@@ -53,7 +53,7 @@ private:
 	TimePs arrived_ = 0; // the last segment
 	/// What has arrived beyond next_, disjoint, the one that grew last first.
 	std::vector<SackBlock> blocks_;
-	SackBlock duplicate_; // to be told once; empty: none
+	SackBlock duplicate_; // to be sent once; empty: none
 	std::int64_t duplicates_ = 0;
 	std::int64_t out_of_order_ = 0;
 };

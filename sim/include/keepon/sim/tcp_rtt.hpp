@@ -37,8 +37,9 @@ class TcpRtt
 public:
 	explicit TcpRtt(const TcpTimerSpec &spec) : spec_(spec), rto_(spec.rto_ps_initial) {}
 
-	/// A round trip of \p rtt_ps was seen at \p now: not of a segment sent twice, or told apart
-	/// by its time stamp (Karn's algorithm, RFC 6298 section 3). Takes back all backing off.
+	/// A round trip of \p rtt_ps was seen at \p now: of a segment sent once, or by a time
+	/// stamp that names the copy (Karn's algorithm, RFC 6298 section 3). Takes back all backing
+	/// off.
 	void OnSample(TimePs rtt_ps, TimePs now);
 	/// The timer has gone off (RFC 6298 (5.5)).
 	void BackOff();

@@ -12,12 +12,12 @@
 namespace keepon::sim
 {
 
-/// What an ACK told that was not known before.
+/// What an ACK says that was not known before.
 struct TcpNews {
 	std::int64_t acked = 0;     // segments cumulatively acknowledged, SACKed before or not
 	std::int64_t delivered = 0; // segments now known to have arrived
 	std::int64_t sacked = 0;    // of them by SACK
-	bool duplicate = false;     // a block told of bytes that came twice (RFC 2883)
+	bool duplicate = false;     // a block reports bytes that came twice (RFC 2883)
 	TimePs rtt_sent = kNever;   // the last delivered one that was sent once was sent then
 	// Of those delivered, the one that was sent last of what was sent once, and of what was
 	// sent again (RFC 8985 section 6.2, step 2).

@@ -44,7 +44,7 @@ struct TcpSenderCounts {
 	std::int64_t recoveries = 0; // entered
 	std::int64_t timeouts = 0;   // RTOs
 	std::int64_t probes = 0;     // tail loss probes
-	std::int64_t refused = 0;    // segments that the host dropped and told of
+	std::int64_t refused = 0;    // segments that the host dropped and reported
 };
 
 class TcpSender

@@ -31,7 +31,7 @@ struct TxFrame {
 	TimePs launch_ps =
 		kNever;        // when its NIC is to send it, by true time; kNever: no launch time
 	bool assisted = false; // its sender knows of no time, taprio gave it the one it has
-	bool refused = false;  // a qdisc dropped it when it came, and who sends it is told
+	bool refused = false;  // a qdisc dropped it when it came, and its sender knows
 };
 
 /// A frame as it goes onto the wire. Times are true time; data as latched, frame_bytes - 4 long,

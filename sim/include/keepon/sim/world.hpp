@@ -86,7 +86,7 @@ protected:
 	~Onlooker() = default;
 };
 
-/// A frame that arrives without an event, when somebody looks.
+/// A frame that arrives without an event, when its port is read.
 struct Arrival {
 	TimePs at = 0;
 	std::uint32_t packet = 0;

@@ -1,4 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Pages for man(1), made of what is told elsewhere: the commands, the help of the tools, the schema
-of scenarios.
-"""
+"""Pages for man(1), made from the commands, the help of the tools and the schema of scenarios."""

@@ -49,7 +49,7 @@ def parameters(path: str, command: Any) -> list[tuple[str, str]]:
     """How each argument and option is written, and its help."""
     context = _context(path, command)
     records = [parameter.get_help_record(context) for parameter in command.get_params(context)]
-    return [(str(term), str(told)) for term, told in filter(None, records)]
+    return [(str(term), str(text)) for term, text in filter(None, records)]
 
 
 def _usage(path: str, command: Any) -> str:
@@ -60,7 +60,7 @@ def _flowed(text: str | None) -> str:
     return " ".join((text or "").split())
 
 
-def _told(page: Page, text: str | None) -> None:
+def _help(page: Page, text: str | None) -> None:
     """Help as click shows it: paragraphs, and behind a mark of its own lines as they are."""
     for part in inspect.cleandoc(text or "").split("\n\n"):
         if part.startswith(AS_IT_IS):
@@ -71,11 +71,11 @@ def _told(page: Page, text: str | None) -> None:
 
 def _describe(page: Page, path: str, command: Any) -> None:
     page.verbatim(_usage(path, command))
-    _told(page, command.help)
-    for term, told in parameters(path, command):
-        page.entry(term, _flowed(told))
+    _help(page, command.help)
+    for term, text in parameters(path, command):
+        page.entry(term, _flowed(text))
     if _flowed(command.epilog) != _flowed(EXIT_CODES):
-        _told(page, command.epilog)
+        _help(page, command.epilog)
 
 
 def keepon_page(day: str, version: str) -> Page:
@@ -86,14 +86,14 @@ def keepon_page(day: str, version: str) -> Page:
     page.heading("SYNOPSIS")
     page.verbatim("\n".join(_usage(path, command) for path, command in [("keepon", main), *rest]))
     page.heading("DESCRIPTION")
-    _told(page, main.help)
+    _help(page, main.help)
     page.paragraph(
         "Results go to standard output, progress and errors to standard error. `NO_COLOR` and"
         " `COLUMNS` are obeyed; what goes into a pipe is plain text. What Keepon is, and its words,"
         " are in keepon(7)."
     )
-    for term, told in parameters("keepon", main):
-        page.entry(term, _flowed(told))
+    for term, text in parameters("keepon", main):
+        page.entry(term, _flowed(text))
     page.heading("COMMANDS")
     for path, command in rest:
         page.subheading(path)
@@ -101,8 +101,8 @@ def keepon_page(day: str, version: str) -> Page:
     page.heading("EXIT STATUS")
     page.paragraph(_flowed(EXIT_CODES))
     page.heading("FILES")
-    for name, told in FILES.items():
-        page.entry(name, told)
+    for name, text in FILES.items():
+        page.entry(name, text)
     page.see_also(
         "keepon(7)", "keepon-scenario(5)", "keepon-talk(1)", "keepon-listen(1)", "ip-link(8)",
         "tc(8)", "ptp4l(8)",

@@ -22,13 +22,12 @@ def prepare() -> None:
         completion_init()
 
 
+def script(shell: str) -> str:
+    """What a shell reads."""
+    text = get_completion_script(prog_name=NAME, complete_var=VARIABLE, shell=shell)
+    return f"{text}\n{AT_ONCE.get(shell, '')}"
+
+
 def texts() -> dict[str, str]:
-    """What each shell reads, by its file's name, `completion/bash/keepon`."""
-    return {
-        f"completion/{shell}/{file}": get_completion_script(
-            prog_name=NAME, complete_var=VARIABLE, shell=shell
-        )
-        + "\n"
-        + AT_ONCE.get(shell, "")
-        for shell, file in FILES.items()
-    }
+    """The same by its file's name, `completion/bash/keepon`."""
+    return {f"completion/{shell}/{file}": script(shell) for shell, file in FILES.items()}

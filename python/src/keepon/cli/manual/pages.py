@@ -38,8 +38,8 @@ def scenario_page(day: str, version: str) -> Page:
         for key, kind, among, default, meaning in section.keys:
             limits = f"{kind}: {among}" if among else kind
             state = default if default == "required" else f"default {default}"
-            told = limits if default == "-" else f"{limits}; {state}"
-            page.entry(key.strip("`"), f"{meaning.rstrip('.')}. ({told})")
+            details = limits if default == "-" else f"{limits}; {state}"
+            page.entry(key.strip("`"), f"{meaning.rstrip('.')}. ({details})")
     page.see_also("keepon(8)", "keepon(7)")
     return page
 

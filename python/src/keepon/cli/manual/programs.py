@@ -47,8 +47,8 @@ def _lines(page: Page, text: str) -> None:
     words: list[str] = []
 
     def flush() -> None:
-        for term, told in entries:
-            page.entry(term, told)
+        for term, meaning in entries:
+            page.entry(term, meaning)
         if words:
             page.paragraph(" ".join(words))
         entries.clear()

@@ -66,7 +66,7 @@ class Page:
         self._text(inline(markdown))
 
     def entry(self, term: str, markdown: str) -> None:
-        """A term in bold, and what is told of it."""
+        """A term in bold, and its description."""
         self.lines += [".TP", f"\\fB{escaped(term)}\\fR"]
         self._text(inline(markdown) or "\\&")
 

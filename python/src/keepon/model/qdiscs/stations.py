@@ -51,7 +51,7 @@ def priority_of(tree: Tree, tc: int) -> int | None:
 
 
 def launches(station: Station, tc: int) -> bool:
-    """Whether a launch-time NIC is told of the txtimes of a class: its etf is offloaded."""
+    """Whether a launch-time NIC gets the txtimes of a class: its etf is offloaded."""
     tree = tree_of(station)
     leaf = None if tree is None else leaf_of(tree, tc)
     return leaf is None or (isinstance(leaf, Etf) and leaf.offload)
@@ -131,11 +131,16 @@ def check_put_to_up(where: str, station: Station) -> None:
 
 
 def check_real(where: str, station: Station) -> None:
-    """Refuse what no kernel has.
+    """Refuse what no kernel has, and devices that are not ours to set up.
 
     Raises:
         ConfigError: one sentence.
     """
+    if station.driver == "foreign":
+        raise ConfigError(
+            f'{where}.driver` = "foreign": must be a driver of Linux here; take target sim, or'
+            ' "standard" with release = "sleep"'
+        )
     if station.release == "reschedule":
         raise ConfigError(
             f'{where}.release` = "reschedule": no kernel has it; take target sim, or "txtime"'

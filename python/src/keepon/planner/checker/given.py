@@ -9,6 +9,7 @@ import itertools
 import math
 from collections import deque
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -144,9 +145,24 @@ class Given:
         entry = self.entry(name)
         return entry.get("turns_ns", [entry["release_ns"]])
 
-    def period_ps(self, name: str) -> int:
-        """The period of a stream."""
-        return 1000 * self.streams[name].period_ns
+    @cached_property
+    def periods_ns(self) -> dict[str, Fraction]:
+        """The exact time between two frames of each stream."""
+        return {
+            name: Fraction(stream.period_ns)
+            if stream.rate_hz is None
+            else 10**9 / Fraction(stream.rate_hz)
+            for name, stream in self.streams.items()
+        }
+
+    def start_ps(self, name: str, number: int) -> int:
+        """Start of the period of a frame: a whole ns."""
+        period_ns = self.periods_ns[name]
+        return 1000 * (number * period_ns.numerator // period_ns.denominator)
+
+    def cycle_ps(self, name: str) -> int:
+        """Time of as many frames as have releases of their own."""
+        return self.start_ps(name, len(self.releases_ns(name)))
 
     def together(self, place: Place) -> list[str]:
         """Streams that leave a bridge by this port, and all streams that share a port with one of
@@ -200,7 +216,7 @@ class Given:
             Window(
                 name, entry.get("turn", 0), (entry["bridge"], entry["peer"]), entry["open_ps"],
                 entry["last_ps"],
-                entry["length_ps"], self.period_ps(name) * len(self.releases_ns(name)),
+                entry["length_ps"], self.cycle_ps(name),
             )
             for name in self.streams
             for entry in self.entry(name)["windows"]
@@ -210,7 +226,11 @@ class Given:
         """Greatest error of the clock that opens a bridge's gates: the stated error and that of
         asymmetric links.
         """
-        if self.scenario.sync.mode != "gptp" or self.bridges[bridge].gates == "none":
+        return 0 if self.bridges[bridge].gates == "none" else self.clock_error_ps(bridge)
+
+    def clock_error_ps(self, bridge: str) -> int:
+        """Greatest error of a bridge's clock, either way."""
+        if self.scenario.sync.mode != "gptp":
             return 0
         return 1000 * (_BRIDGE_CLOCK_NS + self.scenario.asymmetry_error_ns(bridge))
 

@@ -31,7 +31,7 @@ def _of_talkers(given: Given) -> list[Window]:
             (0, 0) if slotted else (entry["release_early_ps"], entry["release_late_ps"])
         )
         for turn, release_ns in enumerate(releases):
-            start_ps = 1000 * release_ns + turn * given.period_ps(name) - 8 * byte_ps
+            start_ps = 1000 * release_ns + given.start_ps(name, turn) - 8 * byte_ps
             wire_ps = (entry["frame_bytes_on_wire"] + 20) * byte_ps
             if slotted:  # all slots of the frame, padding included
                 wire_ps = entry.get("frame_slots", 1) * planned["slot_time_ps"]
@@ -39,7 +39,7 @@ def _of_talkers(given: Given) -> list[Window]:
                 Window(
                     name, turn, place, start_ps + low_ps, start_ps + high_ps,
                     wire_ps + high_ps - low_ps,
-                    given.period_ps(name) * len(releases),
+                    given.cycle_ps(name),
                 )
             )  # fmt: skip
     return found
@@ -154,7 +154,7 @@ def check_isolation(given: Given, early: Replay, late: Replay) -> list[str]:
             if number % turns != window.turn:
                 continue
             key = (window.stream, window.place, number)
-            moved_ps = (number - window.turn) * given.period_ps(window.stream)
+            moved_ps = number // turns * given.cycle_ps(window.stream)
             # Onto one cycle: a frame of this cycle may leave in the next one, after other frames of
             # the next.
             lap_ps = (moved_ps + window.open_ps) // early.hyper_ps * early.hyper_ps

@@ -113,7 +113,8 @@ class Replay:
         """Frames of the middle hyperperiod; the hyperperiods before and after it load the wires,
         too.
         """
-        per_lap = self.hyper_ps // self._given.period_ps(name)
+        turns = len(self._given.releases_ns(name))
+        per_lap = self.hyper_ps // self._given.cycle_ps(name) * turns
         return range(per_lap, 2 * per_lap)
 
     def run(self, look: Callable[[], None]) -> None:
@@ -123,11 +124,12 @@ class Replay:
         given = self._given
         for name in self.looked_at:
             stream = given.streams[name]
-            releases, period_ps = given.releases_ns(name), given.period_ps(name)
+            releases = given.releases_ns(name)
             entry = given.entry(name)
             error_ps = entry["release_late_ps"] if self._late else entry["release_early_ps"]
-            for number in range(_LAPS * self.hyper_ps // period_ps):
-                at_ps = number * period_ps + 1000 * releases[number % len(releases)] + error_ps
+            for number in range(_LAPS * len(self.numbers(name))):
+                at_ps = given.start_ps(name, number) + error_ps
+                at_ps += 1000 * releases[number % len(releases)]
                 for there in given.following[name, stream.talker]:
                     self._arrive(name, number, (stream.talker, there), at_ps)
         while self._events:

@@ -80,10 +80,11 @@ def _check_port(given: Given, place: Place, document: PlannedStation) -> list[st
         if locked:
             releases = given.releases_ns(stream.id)
             for turn, release_ns in enumerate(releases):
-                at_ns = release_ns + turn * stream.period_ns
+                at_ps = 1000 * release_ns + given.start_ps(stream.id, turn)
+                cycle_ps = given.cycle_ps(stream.id)
                 found.extend(
                     _check_ownership(
-                        stream, slots, at_ns, len(releases), document, byte_ps, owners, options
+                        stream, slots, at_ps, cycle_ps, document, byte_ps, owners, options
                     )
                 )
     return found
@@ -126,15 +127,15 @@ def _check_asked(options: KeeponOptions, document: PlannedStation) -> list[str]:
 def _check_ownership(
     stream: Stream,
     slots: int,
-    release_ns: int,
-    turns: int,
+    release_ps: int,
+    period_ps: int,
     document: PlannedStation,
     byte_ps: int,
     owners: dict[int, str],
     options: KeeponOptions,
 ) -> list[str]:
     slot_ps, partition_slots = document["slot_time_ps"], document["partition_slots"]
-    start_ps, period_ps = 1000 * release_ns - 8 * byte_ps, 1000 * stream.period_ns * turns
+    start_ps = release_ps - 8 * byte_ps
     # A txtime has whole ns: at 10 Gb/s no slot starts on one, and the class rounds a txtime up or
     # down to the slot.
     rounds_down = (

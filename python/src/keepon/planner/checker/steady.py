@@ -81,7 +81,7 @@ class Steady:
         self.arrivals: dict[tuple[str, int, str], tuple[int, int]] = {}
         for name in given.streams:
             for turn, release_ns in enumerate(given.releases_ns(name)):
-                self._follow(name, turn, 1000 * release_ns + turn * given.period_ps(name))
+                self._follow(name, turn, 1000 * release_ns + given.start_ps(name, turn))
 
     def _follow(self, name: str, turn: int, base_ps: int) -> None:
         given, entry = self._given, self._given.entry(name)

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Iterator
+from fractions import Fraction
 from itertools import pairwise
 
 from keepon.model.plan import DelayTerms, PlannedStream
@@ -12,6 +14,7 @@ from keepon.model.scenario import Station, Stream
 from keepon.planner.checker.given import Given
 from keepon.planner.checker.replay import Replay
 from keepon.planner.checker.runs import of_port
+from keepon.planner.checker.spans import frame_ps
 from keepon.planner.checker.steady import Steady
 
 
@@ -129,7 +132,11 @@ def check_releases(given: Given) -> list[str]:
         releases = given.releases_ns(stream.id)
         if releases[0] != entry["release_ns"] or not 0 <= entry["release_ns"] < stream.period_ns:
             found.append(f"release of {stream.id} is outside its period")
-        if max(releases) - min(releases) > (stream.jitter_ns or 0):
+        if stream.period_ns != math.floor(given.periods_ns[stream.id]):
+            found.append(f"the rate of {stream.id} is not that of its period")
+        if given.periods_ns[stream.id].denominator > 1:
+            found += _check_rate(given, stream.id)
+        elif max(releases) - min(releases) > (stream.jitter_ns or 0):
             found.append(f"releases of {stream.id} are further apart than its jitter allows")
         if stream.offset_ns not in ("auto", entry["release_ns"]):
             found.append(f"release of {stream.id} is not the offset asked for")
@@ -170,10 +177,29 @@ def check_releases(given: Given) -> list[str]:
             low_ps = 8 * byte_ps // -1000 * 1000 + 8 * byte_ps if even else fast_ps - 8 * byte_ps
         driver = "keepon" if station.driver == "under-test" else station.driver
         clock_ps = 1000 * given.scenario.clock_error_ns(station, driver)
+        if driver == "keepon" and station.keepon.backend == "generic":
+            # What a clock is off that counts frames which the card's driver gives back.
+            clock_ps += 1000 * station.keepon.backend_error_ns
         low_ps, high_ps = low_ps - clock_ps, high_ps + clock_ps
         if entry["release_early_ps"] > low_ps or entry["release_late_ps"] < high_ps:
             found.append(f"release interval of {stream.id} is narrower than its driver can keep")
     return found
+
+
+def _check_rate(given: Given, name: str) -> list[str]:
+    """Frames of a rate leave within a slot of their exact instants, counted from the first."""
+    releases_ps = [1000 * release_ns for release_ns in given.releases_ns(name)]
+    period_ps = 1000 * given.periods_ns[name]
+    station = given.scenario.station_named(given.streams[name].talker)
+    least_ps = 32_000 if station.driver == "launchtime" else 1000
+    slot_ps = given.planned_at(name).get("slot_time_ps", least_ps)
+    if (len(releases_ps) * given.periods_ns[name]).denominator > 1:
+        return [f"releases of {name} do not repeat with its rate"]
+    for turn, release_ps in enumerate(releases_ps):
+        exact_ps = releases_ps[0] + turn * period_ps
+        if abs(given.start_ps(name, turn) + release_ps - exact_ps) > slot_ps:
+            return [f"frame {turn} of {name} leaves more than a slot from its instant"]
+    return []
 
 
 def check_replay(given: Given, early: Replay, late: Replay) -> list[str]:
@@ -182,12 +208,12 @@ def check_replay(given: Given, early: Replay, late: Replay) -> list[str]:
     for window in given.windows:
         if window.stream not in early.looked_at:
             continue
-        turns, period_ps = len(given.releases_ns(window.stream)), given.period_ps(window.stream)
+        turns, cycle_ps = len(given.releases_ns(window.stream)), given.cycle_ps(window.stream)
         for replay, at_ps in ((early, window.open_ps), (late, window.last_ps)):
             for number in replay.numbers(window.stream):
                 if number % turns == window.turn:
                     start_ps = replay.starts.get((window.stream, window.place, number))
-                    if start_ps != (number - window.turn) * period_ps + at_ps:
+                    if start_ps != number // turns * cycle_ps + at_ps:
                         found.append(
                             f"{window.stream} does not leave {window.place[0]} at its window"
                         )
@@ -211,13 +237,13 @@ def _arrived(
     given: Given, name: str, listener: str, replays: tuple[Replay, Replay]
 ) -> Iterator[_Reached | None]:
     """When frames of a hyperperiod arrived; None for a frame that did not arrive."""
-    turns, period_ps = len(given.releases_ns(name)), given.period_ps(name)
+    turns = len(given.releases_ns(name))
     for number in replays[0].numbers(name):
         early_ps, late_ps = (replay.arrivals.get((name, listener, number)) for replay in replays)
         if early_ps is None or late_ps is None:
             yield None
         else:
-            moved_ps = number * period_ps
+            moved_ps = given.start_ps(name, number)
             yield listener, number % turns, early_ps - moved_ps, late_ps - moved_ps
 
 
@@ -231,7 +257,7 @@ def check_steady(given: Given, steady: Steady, names: Iterable[str]) -> list[str
         for listener in stream.listeners:
             for turn in range(len(given.releases_ns(name))):
                 early_ps, late_ps = steady.arrivals[name, turn, listener]
-                moved_ps = turn * given.period_ps(name)
+                moved_ps = given.start_ps(name, turn)
                 reached.append((listener, turn, early_ps - moved_ps, late_ps - moved_ps))
         found += _check_reached(given, stream, reached)
     return found
@@ -241,18 +267,47 @@ def _check_reached(given: Given, stream: Stream, reached: list[_Reached]) -> lis
     releases_ps = [1000 * release_ns for release_ns in given.releases_ns(stream.id)]
     worst_ps = max(late_ps - releases_ps[turn] for _, turn, _, late_ps in reached)
     least_ps = min(early_ps - releases_ps[turn] for _, turn, early_ps, _ in reached)
-    spread_ps = 0
+    # Periods begin at whole ns, and the time between arrivals is compared with the exact one.
+    period_ps = 1000 * given.periods_ns[stream.id]
+    late_ps = [
+        turn * period_ps - given.start_ps(stream.id, turn) for turn in range(len(releases_ps))
+    ]
+    spread_ps = Fraction(0)
     for listener in stream.listeners:
         own = [entry for entry in reached if entry[0] == listener]
-        spread_ps = max(spread_ps, max(entry[3] for entry in own) - min(entry[2] for entry in own))
-    return _compare(given, stream, max(0, worst_ps), spread_ps, least_ps)
+        last_ps = max(entry[3] - late_ps[entry[1]] for entry in own)
+        spread_ps = max(spread_ps, last_ps - min(entry[2] - late_ps[entry[1]] for entry in own))
+    found = _compare(given, stream, max(0, worst_ps), math.ceil(spread_ps), least_ps)
+    return found or _check_last_bit(given, stream, reached)
+
+
+def _check_last_bit(given: Given, stream: Stream, reached: list[_Reached]) -> list[str]:
+    """Check the bound to the last bit: what the links to listeners add to arrivals."""
+    entry = given.entry(stream.id)
+    bound_ns = entry.get("last_bit_ns")
+    wanted = stream.deadline_at == "last_bit" and entry["bounds"]["delay_ns"] is not None
+    if wanted != (bound_ns is not None):
+        return [f"bound last_bit_ns of {stream.id} is {'missing' if wanted else 'not asked for'}"]
+    if bound_ns is None:
+        return []
+    releases_ns = given.releases_ns(stream.id)
+    ends = {way[-1]: (way[-2], way[-1]) for way in given.ways(stream.id)}
+    last_ps = max(
+        late_ps + frame_ps(given, stream.id, ends[listener], 1) - 1000 * releases_ns[turn]
+        for listener, turn, _, late_ps in reached
+    )
+    if not last_ps <= 1000 * bound_ns < last_ps + 1000:
+        return [f"bound last_bit_ns of {stream.id} is not when its last bit arrives"]
+    if stream.deadline_ns is not None and bound_ns > stream.deadline_ns:
+        return [f"{stream.id} misses the deadline of its last bit"]
+    return []
 
 
 def _compare(
     given: Given, stream: Stream, worst_ps: int, spread_ps: int, least_ps: int
 ) -> list[str]:
     name, entry = stream.id, given.entry(stream.id)
-    if worst_ps != entry["delay_planned_ps"] or worst_ps != _sum_ps(entry["terms"]):
+    if worst_ps != entry["delay_planned_ps"] or worst_ps != sum_ps(entry["terms"]):
         return [f"delay of {name} is {worst_ps} ps, the plan says {entry['delay_planned_ps']}"]
     bounds = entry["bounds"]
     talker = given.scenario.station_named(stream.talker)
@@ -302,7 +357,8 @@ def _compare(
     return found
 
 
-def _sum_ps(terms: DelayTerms) -> int:
+def sum_ps(terms: DelayTerms) -> int:
+    """What the terms of a delay add up to."""
     return (
         terms["frame_ps"]
         + terms["processing_ps"]

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 from keepon.errors import ConfigError
 from keepon.model.wire import PREAMBLE_BYTES, PS_PER_NS, byte_time_ps, ceil_ns, wire_time_ps
-from keepon.planner.network import beside
+from keepon.planner.network import police, unplanned_traffic
 from keepon.planner.network.flows import Flow
+from keepon.planner.network.grid import frames, on_grid
 from keepon.planner.network.ground import Ground
 from keepon.planner.network.occupancy import Claim
 from keepon.planner.network.search import jitter_room_ps
@@ -56,12 +57,16 @@ def refuse(ground: Ground, limits: Limits | None = None) -> None:
         limits.look("keys were checked")
         _refuse_stream(ground, flow)
     _refuse_free_gates(ground)
+    police.refuse(ground)
     _refuse_capacity(ground)
-    beside.refuse(ground)
+    unplanned_traffic.refuse(ground)
 
 
 def physical_minimum_ns(ground: Ground, flow: Flow) -> int:
-    """Least delay of a stream: transmission, processing and propagation on the shortest tree."""
+    """Least delay of a stream to the bit that its deadline is of: transmission, processing and
+    propagation on the shortest tree.
+    """
+    last_bytes = flow.stream.frame_bytes if flow.stream.deadline_at == "last_bit" else 0
     least_ps = math.inf
     for tree in flow.trees:
         at_ps: list[int] = []
@@ -78,7 +83,10 @@ def physical_minimum_ns(ground: Ground, flow: Flow) -> int:
                 )
             at_ps.append(delay_ps)
         last_ps = max(
-            at_ps[number] for number, leg in enumerate(tree.legs) if leg.there in tree.paths
+            at_ps[number]
+            + last_bytes * byte_time_ps(ground.topology.wires[leg.here, leg.there].rate_bps)
+            for number, leg in enumerate(tree.legs)
+            if leg.there in tree.paths
         )
         least_ps = min(least_ps, last_ps)
     return ceil_ns(int(least_ps))
@@ -91,6 +99,16 @@ def _refuse_stream(ground: Ground, flow: Flow) -> None:
             stream, "jitter_ns", str(stream.jitter_ns),
             f"must be between 0 and {stream.period_ns}, the period; lower it or leave it out",
         )  # fmt: skip
+    if (
+        stream.jitter_ns is not None
+        and stream.turns > 1
+        and stream.jitter_ns < (least_ns := _rate_jitter_ns(ground, flow))
+    ):
+        raise ground.wrong(
+            stream, "jitter_ns", str(stream.jitter_ns),
+            f"must be at least {least_ns}, as its frames have the first instants of their talker"
+            " at or after those of rate_hz; raise it or leave it out",
+        )  # fmt: skip
     if stream.deadline_ns is not None:
         least_ns = physical_minimum_ns(ground, flow)
         if stream.deadline_ns < least_ns:
@@ -99,6 +117,18 @@ def _refuse_stream(ground: Ground, flow: Flow) -> None:
                 f"must be at least {least_ns}, what its frames, the bridges' processing and the "
                 "cables take; raise it or move the stations closer",
             )  # fmt: skip
+
+
+def _rate_jitter_ns(ground: Ground, flow: Flow) -> int:
+    """How far the times between arrivals of a rate may be from its period where nothing holds a
+    frame.
+    """
+    turns, cycle_ps = flow.stream.turns, flow.period_ps
+    first_ps = on_grid(flow.station, flow.stream, 0)
+    late = [turns * at_ps - own.turn * cycle_ps for own, at_ps in frames(flow, first_ps)]
+    alone = ground.alone(flow, flow.trees[0])
+    assert not isinstance(alone, int)
+    return ceil_ns(-(-(max(late) - min(late)) // turns) + alone.spread_ps)
 
 
 def _refuse_free_gates(ground: Ground) -> None:
@@ -256,11 +286,13 @@ def _deadline(ground: Ground, limits: Limits) -> Proof | None:
         alone = [ground.alone(flow, tree) for tree in flow.trees]
         placed = [entry for entry in alone if not isinstance(entry, int)]
         for constraint, limit_ns, least_ps in (
-            ("deadline", stream.deadline_ns, min(entry.delay_ps for entry in placed)),
+            ("deadline", stream.deadline_ns, min(map(ground.due_ps, placed))),
             ("jitter", stream.jitter_ns, min(entry.spread_ps for entry in placed)),
         ):
             if limit_ns is not None and ceil_ns(least_ps) > limit_ns:
-                key = "delay_ns" if constraint == "deadline" else "jitter_ns"
+                last_bit = stream.deadline_at == "last_bit"
+                key = "last_bit_ns" if last_bit else "delay_ns"
+                key = key if constraint == "deadline" else "jitter_ns"
                 return Proof(
                     constraint,
                     f'stream "{stream.id}": its bound {key} = {ceil_ns(least_ps)} exceeds the'

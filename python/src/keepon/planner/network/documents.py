@@ -26,7 +26,7 @@ from keepon.model.plan import (
 from keepon.model.scenario import HostTable, TrafficClass
 from keepon.model.wire import PREAMBLE_BYTES, PS_PER_NS, byte_time_ps, ceil_ns, preamble_time_ps
 from keepon.planner import stations
-from keepon.planner.network import gatelimits
+from keepon.planner.network import gatelimits, police
 from keepon.planner.network.flows import Placement, spread_ps
 from keepon.planner.network.grid import partition_slots
 from keepon.planner.network.ground import Ground
@@ -238,9 +238,9 @@ def stream_document(ground: Ground, placements: list[Placement]) -> PlannedStrea
     """
     first = placements[0]
     stream, station = first.flow.stream, first.flow.station
-    period_ps = stream.period_ns * PS_PER_NS
     behind_ps = [
-        placement.release_ps - number * period_ps for number, placement in enumerate(placements)
+        placement.release_ps - stream.begin_ns(number) * PS_PER_NS
+        for number, placement in enumerate(placements)
     ]
     worst = max(placements, key=lambda placement: placement.delay_ps)
     delay_ps = worst.delay_ps
@@ -278,6 +278,8 @@ def stream_document(ground: Ground, placements: list[Placement]) -> PlannedStrea
         "terms": _terms(ground, worst),
         "windows": _windows(placements),
     }
+    if station.bounded and stream.deadline_at == "last_bit":
+        document["last_bit_ns"] = ceil_ns(max(map(ground.due_ps, placements)))
     if (slots := station.slots_of(stream)) > 1:
         document["frame_slots"] = slots
     if len(placements) > 1:
@@ -429,6 +431,9 @@ def port_documents(ground: Ground, placed: Placed, limits: Limits) -> dict[str, 
                 )  # fmt: skip
             _add_gates(port, built)
         documents[bridge]["ports"][peer] = port
+    for name, document in documents.items():
+        if filters := police.filters(ground, name, placed):
+            document["stream_filters"] = filters
     _check_queues(ground, placed)
     return documents
 

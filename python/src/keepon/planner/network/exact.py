@@ -19,7 +19,7 @@ from ortools.sat.python import cp_model
 from keepon.model.wire import PS_PER_NS
 from keepon.planner.network import pairs
 from keepon.planner.network.flows import Flow, Placement
-from keepon.planner.network.grid import on_grid
+from keepon.planner.network.grid import frames, on_grid
 from keepon.planner.network.ground import Ground
 from keepon.planner.network.occupancy import ALONE, Claim
 from keepon.planner.network.search import longest_wait_ps
@@ -104,7 +104,7 @@ class _Model:
             first_ps = int(flow.stream.offset_ns) * PS_PER_NS
             count = 1
         else:
-            count = max(1, -(-(flow.period_ps - first_ps) // step_ps))
+            count = max(1, -(-(flow.stream.period_ns * PS_PER_NS - first_ps) // step_ps))
         index = model.new_int_var(0, count - 1, f"release{number}")
         self.release[number] = first_ps + step_ps * index
         literals = [model.new_bool_var(f"tree{number}_{tree}") for tree in range(len(flow.trees))]
@@ -142,10 +142,12 @@ class _Model:
         for leg_number, leg in enumerate(tree.legs):
             if leg.there in tree.paths and chains[leg_number]:
                 model.add(sum(waits[wait] for wait in chains[leg_number]) <= budget_ns)
-        by_resource = {claim.resource: claim for claim in alone.claims}
+        laid = [self.ground.lay(own, tree, at_ps) for own, at_ps in frames(flow, first_ps)]
+        claims = [claim for each in laid if not isinstance(each, int) for claim in each.claims]
         for leg_number, leg in enumerate(tree.legs):
             chain = chains[leg_number]
-            for resource, claim in by_resource.items():
+            for claim in claims:
+                resource = claim.resource
                 if resource[1:3] == (leg.here, leg.there) or (
                     resource[0] == "slots" and leg.parent < 0
                 ):
@@ -320,7 +322,9 @@ def _placed(
         waits = tuple(
             int(solved.solver.value(wait)) for wait in model.waits[flow.number, tree_number]
         )
-        placement = ground.lay(flow, flow.trees[tree_number], release_ps, None, None, waits)
-        assert not isinstance(placement, int)
-        placed[flow.number] = [placement]
+        placed[flow.number] = []
+        for own, at_ps in frames(flow, release_ps):
+            placement = ground.lay(own, flow.trees[tree_number], at_ps, None, None, waits)
+            assert not isinstance(placement, int)
+            placed[flow.number].append(placement)
     return placed

@@ -69,20 +69,20 @@ def why(outcome: Outcome, limits: Limits, kept: dict[int, list[Placement]]) -> W
             },
         }
         if proof.constraint == solve.INTERRUPTED:
-            return _told(proof.constraint, message, [], "run it again to decide", best)
+            return _why(proof.constraint, message, [], "run it again to decide", best)
     if outcome.untried:
-        told = LONGER
+        remedy = LONGER
     elif kept:
-        told = "plan without --keep, so that the other streams may move"
+        remedy = "plan without --keep, so that the other streams may move"
     else:
-        told = _nearest_change(
+        remedy = _nearest_change(
             ground.scenario, streams, limits, proof, outcome.remedy or _NONE_HELPS
         )
-        told = outcome.remedy if outcome.remedy and told == LONGER else told
-    return _told(proof.constraint, message, streams, told, best)
+        remedy = outcome.remedy if outcome.remedy and remedy == LONGER else remedy
+    return _why(proof.constraint, message, streams, remedy, best)
 
 
-def _told(
+def _why(
     constraint: str,
     message: str,
     streams: list[str],
@@ -107,18 +107,18 @@ def _unfinished(outcome: Outcome) -> str:
         return f"interrupted; {len(outcome.placed)} of {total} streams have a place so far"
     untried = set(outcome.untried)
     without = [name for name in missing if name not in untried]
-    told = []
+    sentences = []
     if without:
-        told.append(
+        sentences.append(
             f"no place was found for {len(without)} of {total} streams within the limits, nor a"
             f" proof that there is none; without a place: {_some(without)}"
         )
     if untried:
-        told.append(
+        sentences.append(
             f"the time limit was reached before {len(untried)} of {total} streams were tried:"
             f" {_some(outcome.untried)}"
         )
-    return "; ".join(told)
+    return "; ".join(sentences)
 
 
 def _some(names: list[str]) -> str:
@@ -157,10 +157,10 @@ def why_no_time(scenario: Scenario, at: str, placed: bool) -> Why:
 def why_no_slots(scenario: Scenario, error: InfeasibleError, limits: Limits) -> Why:
     """The `why` of a scenario with a station for which no slot length and partition fit."""
     proof = bounds.Proof(error.constraint, str(error), error.streams)
-    told = _nearest_change(scenario, error.streams, limits, proof, error.nearest_change)
+    nearest_change = _nearest_change(scenario, error.streams, limits, proof, error.nearest_change)
     return {
         "constraint": error.constraint, "message": str(error), "streams": error.streams,
-        "nearest_change": told,
+        "nearest_change": nearest_change,
     }  # fmt: skip
 
 
@@ -227,10 +227,10 @@ def _nearest_change(
     """
     until = limits.within(_CHANGES_S)
     tried = 0
-    for told, changed in itertools.islice(_changes(scenario, streams, proof), _CHANGES_MAX):
+    for change, changed in itertools.islice(_changes(scenario, streams, proof), _CHANGES_MAX):
         if until.over():
             break
-        limits.progress(f"trying: {told}")
+        limits.progress(f"trying: {change}")
         left = until.within(_CHANGE_S)
         try:
             ground = Ground(changed, left)
@@ -243,7 +243,7 @@ def _nearest_change(
                     Outcome(ground, "feasible", "first-fit", search.placed), left
                 )
                 check(changed, found, functools.partial(left.look, "a change was checked"))
-                return _CHECKED.format(told)
+                return _CHECKED.format(change)
         except TimeUpError:
             continue
         except KeeponError:
@@ -253,6 +253,7 @@ def _nearest_change(
 
 
 def _with_stream(scenario: Scenario, name: str, **update: Any) -> Scenario:
+    update |= {"rate_hz": None} if "period_ns" in update else {}
     streams = [
         stream.model_copy(update=update) if stream.id == name else stream
         for stream in scenario.stream

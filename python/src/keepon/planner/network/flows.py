@@ -32,7 +32,7 @@ class Flow:
     @property
     def period_ps(self) -> int:
         """The period of a release."""
-        return self.stream.period_ns * PS_PER_NS * self.turns
+        return self.stream.cycle_ns * PS_PER_NS * self.turns // self.stream.turns
 
 
 @dataclass(frozen=True)
@@ -130,14 +130,15 @@ def spread_ps(placements: list[Placement]) -> int:
     """Greatest difference of two frames' delays at one listener, each from the start of the frame's
     period; `placements`: of the stream's frames in turn.
     """
-    period_ps = placements[0].flow.stream.period_ns * PS_PER_NS
-    worst_ps = 0
+    stream = placements[0].flow.stream
+    turns, cycle_ps = stream.turns, stream.cycle_ns * PS_PER_NS
+    worst = 0  # in ps / turns, as the period of a rate is no whole number of ps
     for listener in placements[0].arrivals:
         ends = [placement.arrivals[listener] for placement in placements]
-        early_ps = min(early - turn * period_ps for turn, (early, _) in enumerate(ends))
-        late_ps = max(late - turn * period_ps for turn, (_, late) in enumerate(ends))
-        worst_ps = max(worst_ps, late_ps - early_ps)
-    return worst_ps
+        early = min(turns * early - turn * cycle_ps for turn, (early, _) in enumerate(ends))
+        late = max(turns * late - turn * cycle_ps for turn, (_, late) in enumerate(ends))
+        worst = max(worst, late - early)
+    return -(-worst // turns)
 
 
 def moved(placement: Placement, flow: Flow, by_ps: int) -> Placement:

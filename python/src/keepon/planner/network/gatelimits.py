@@ -100,14 +100,14 @@ def _step_ns(ground: Ground, bridge: Bridge, ports: int) -> int:
         for flow in ground.flows
         if any(leg.here == bridge.name for tree in flow.trees for leg in tree.legs)
     ]
-    common_ns = math.gcd(*(stream.period_ns for stream in streams))
+    common_ns = math.gcd(*(stream.cycle_ns for stream in streams))
     step_ns = -(-least_ns // unit_ns) * unit_ns
     if step_ns == 1 or not streams:
         return step_ns
-    odd = next((stream for stream in streams if stream.period_ns % unit_ns), None)
+    odd = next((stream for stream in streams if stream.cycle_ns % unit_ns), None)
     if odd is not None:
         raise ground.wrong(
-            odd, "period_ns", str(odd.period_ns),
+            odd, "period_ns", str(odd.cycle_ns),
             f'must be a multiple of {unit_ns}, the gate_step_ns of bridge "{bridge.name}"',
         )  # fmt: skip
     while step_ns <= common_ns and common_ns % step_ns:

@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from keepon.model.scenario import Stream
 from keepon.model.wire import PS_PER_NS, ceil_ns
+from keepon.planner.network.flows import Flow
 from keepon.planner.stations import StationPlan
 
 
@@ -26,6 +28,22 @@ def on_grid(station: StationPlan, stream: Stream, at_ps: int) -> int:
         return release_ps
     down = station.rounding(stream.tc) == "floor"
     return (ceil_ns(release_ps) if down else release_ps // PS_PER_NS) * PS_PER_NS
+
+
+def frames(flow: Flow, release_ps: int) -> list[tuple[Flow, int]]:
+    """The frames of a rate's cycle, each with its release: the first instant that the driver can
+    meet at or after its own. Of other streams there is one, as it is.
+    """
+    stream = flow.stream
+    if stream.turns == 1:
+        return [(flow, release_ps)]
+    return [
+        (
+            replace(flow, turn=turn),
+            on_grid(flow.station, stream, release_ps + stream.begin_ns(turn) * PS_PER_NS),
+        )
+        for turn in range(stream.turns)
+    ]
 
 
 def slot_of(station: StationPlan, release_ps: int) -> int:

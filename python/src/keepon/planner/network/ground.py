@@ -106,7 +106,9 @@ class Ground:
         for number, stream in enumerate(scenario.stream):
             limits.look("routes were looked for")
             trees = ways.of(self, stream, routes)
-            self.flows.append(Flow(number, stream, self.station_of(stream), trees))
+            self.flows.append(
+                Flow(number, stream, self.station_of(stream), trees, turns=stream.turns)
+            )
         together = Counter((flow.station.name, flow.stream.tc) for flow in self.flows)
         self._windows = {}
         for flow in self.flows:
@@ -470,7 +472,9 @@ class Ground:
         if not placement.flow.station.bounded:
             return 0
         late_ps = (
-            0 if stream.deadline_ns is None else placement.delay_ps - stream.deadline_ns * PS_PER_NS
+            0
+            if stream.deadline_ns is None
+            else self.due_ps(placement) - stream.deadline_ns * PS_PER_NS
         )
         wide_ps = (
             0 if stream.jitter_ns is None else placement.spread_ps - stream.jitter_ns * PS_PER_NS
@@ -483,6 +487,16 @@ class Ground:
         # If the earliest frames miss the gate's opening, they wait for the next opening with the
         # latest frames, and the spread shrinks.
         return max(late_ps, min(wide_ps, self._until_shut_ps(placement)))
+
+    def due_ps(self, placement: Placement) -> int:
+        """Greatest delay to the bit that a deadline is of."""
+        if placement.flow.stream.deadline_at == "first_bit":
+            return placement.delay_ps
+        ends_ps = []
+        for name, (_, late_ps) in placement.arrivals.items():
+            here, there = placement.tree.paths[name][-2:]
+            ends_ps.append(late_ps + self.frame_ps(placement.flow, here, there)[1])
+        return max(ends_ps) - placement.release_ps
 
     def held_by_hand_ps(self, placement: Placement) -> int:
         """How long a flow waits at the first explicit gate list that delays it; released that much

@@ -17,7 +17,7 @@ from keepon.model.topology import Topology
 from keepon.model.wire import PS_PER_NS, ceil_ns
 from keepon.planner.network.behind import loose
 from keepon.planner.network.flows import Flow, Placement
-from keepon.planner.network.grid import on_grid
+from keepon.planner.network.grid import frames, on_grid
 from keepon.planner.network.ground import Ground
 from keepon.planner.network.occupancy import Occupancy
 from keepon.planner.network.search import TURNS_MAX
@@ -137,25 +137,28 @@ def _as_it_was(ground: Ground, flow: Flow, entry: PlannedStream) -> list[Placeme
     if entry["frame_bytes_on_wire"] != flow.station.planned_frame_bytes(flow.stream):
         raise _changed(ground, flow, "has another length on the wire now")
     behind_ns = entry.get("turns_ns", [entry["release_ns"]])
-    spread_ns, period_ns = max(behind_ns) - min(behind_ns), flow.stream.period_ns
+    stream, period_ns = flow.stream, flow.stream.period_ns
+    releases_ps = [
+        (at_ns + stream.begin_ns(turn)) * PS_PER_NS for turn, at_ns in enumerate(behind_ns)
+    ]
+    spread_ns = max(behind_ns) - min(behind_ns)
     if (
         not 0 <= behind_ns[0] < period_ns
         or not 0 <= min(behind_ns) <= max(behind_ns) < 2 * period_ns
-        or len(behind_ns) > TURNS_MAX
-        or spread_ns > (flow.stream.jitter_ns or 0)
-        or any(
-            on_grid(flow.station, flow.stream, at_ns * PS_PER_NS) != at_ns * PS_PER_NS
-            for at_ns in behind_ns
+        or (
+            releases_ps != [at_ps for _, at_ps in frames(flow, releases_ps[0])]
+            if stream.turns > 1
+            else len(behind_ns) > TURNS_MAX or spread_ns > (stream.jitter_ns or 0)
         )
-        or flow.stream.offset_ns not in ("auto", behind_ns[0])
+        or any(on_grid(flow.station, stream, at_ps) != at_ps for at_ps in releases_ps)
+        or stream.offset_ns not in ("auto", behind_ns[0])
     ):
         raise _changed(
             ground, flow, "was released at other instants than its talker and jitter_ns allow now"
         )
     placements = []
-    for turn, at_ns in enumerate(behind_ns):
+    for turn, release_ps in enumerate(releases_ps):
         own = replace(flow, turn=turn, turns=len(behind_ns))
-        release_ps = (at_ns + turn * flow.stream.period_ns) * PS_PER_NS
         windows = [window for window in entry["windows"] if window.get("turn", 0) == turn]
         if len(windows) != sum(leg.parent >= 0 for leg in tree.legs):
             raise _changed(ground, flow, "passes other ports now")

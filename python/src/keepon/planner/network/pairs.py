@@ -23,7 +23,8 @@ def count(ground: Ground, flows: list[Flow], kept: dict[int, list[Placement]]) -
             alone = ground.alone(flow, tree)
             if not isinstance(alone, int):
                 for claim in alone.claims:
-                    holders.setdefault(claim.resource, Counter())[flow.number] += 1
+                    own = holders.setdefault(claim.resource, Counter())
+                    own[flow.number] += flow.stream.turns
     for placements in kept.values():
         for placement in placements:
             for claim in placement.claims:

@@ -8,9 +8,10 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 from keepon.errors import ConfigError, InfeasibleError
+from keepon.model.foreign import as_loads
 from keepon.model.plan import Draft, Plan, Status, empty
 from keepon.model.scenario import KeeponOptions, Scenario
-from keepon.planner.network import bounds, documents, explain, keeping
+from keepon.planner.network import bounds, documents, explain, foreign, keeping
 from keepon.planner.network.flows import Placement
 from keepon.planner.network.ground import Ground
 from keepon.planner.network.solve import INTERRUPTED, Outcome, as_document, decide
@@ -41,10 +42,13 @@ def plan(scenario: Scenario, limits: Limits | None = None, keep: Plan | None = N
     """
     limits = limits or Limits()
     started_s = limits.clock()
+    own, places = as_loads(scenario)
     try:
-        document = _planned(scenario, limits, keep)
+        document = foreign.add(scenario, _planned(own, limits, keep))
     except TimeUpError as error:
         document = without_time(scenario, str(error), placed=False)
+    except ConfigError as error:
+        raise foreign.named(error, scenario, places) from error
     return {**document, "seconds": round(limits.clock() - started_s, 6)}
 
 

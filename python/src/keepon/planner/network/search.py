@@ -21,7 +21,7 @@ from keepon.model.scenario import Stream
 from keepon.model.wire import PS_PER_NS, ceil_ns
 from keepon.planner.network.behind import loose
 from keepon.planner.network.flows import Flow, Placement, Step, moved, spread_ps
-from keepon.planner.network.grid import on_grid
+from keepon.planner.network.grid import frames, on_grid
 from keepon.planner.network.ground import Ground
 from keepon.planner.network.occupancy import NEVER, Claim, Obstacles, Occupancy
 from keepon.planner.network.trees import Tree
@@ -221,17 +221,47 @@ class Search:
                 if wait_ps is None or wait_ps > 0:
                     found = self._first_release(flow, tree, wait_ps)
                     if found is not None:
-                        return [found]
+                        return found
         return self._by_turns(flow)
 
-    def _first_release(self, flow: Flow, tree: Tree, wait_ps: int | None) -> Placement | None:
+    def _first_release(self, flow: Flow, tree: Tree, wait_ps: int | None) -> list[Placement] | None:
         stream, station = flow.stream, flow.station
+        if stream.turns > 1:
+            return self._at_a_rate(flow, tree, wait_ps)
         if stream.offset_ns != "auto":
-            outcome = self.ground.lay(
-                flow, tree, int(stream.offset_ns) * PS_PER_NS, self.occupancy, wait_ps
-            )
-            return None if isinstance(outcome, int) else outcome
-        return self._within(flow, tree, on_grid(station, stream, 0), flow.period_ps, wait_ps)
+            release_ps = int(stream.offset_ns) * PS_PER_NS
+            outcome = self.ground.lay(flow, tree, release_ps, self.occupancy, wait_ps)
+            return None if isinstance(outcome, int) else [outcome]
+        first_ps = on_grid(station, stream, 0)
+        found = self._within(flow, tree, first_ps, flow.period_ps, wait_ps)
+        return None if found is None else [found]
+
+    def _at_a_rate(self, flow: Flow, tree: Tree, wait_ps: int | None) -> list[Placement] | None:
+        """Every frame at the instant that follows from the first release, which moves later until
+        all fit.
+        """
+        stream, period_ps = flow.stream, flow.stream.period_ns * PS_PER_NS
+        release_ps, end_ps = on_grid(flow.station, stream, 0), period_ps
+        if stream.offset_ns != "auto":
+            release_ps, end_ps = int(stream.offset_ns) * PS_PER_NS, 0
+        for _ in range(STEPS_MAX):
+            found, later_ps = list[Placement](), 0
+            for own, at_ps in frames(flow, release_ps):
+                placement = self._within(own, tree, at_ps, at_ps + period_ps, wait_ps)
+                later_ps = placement.release_ps - at_ps if placement else end_ps
+                if placement is None or later_ps:
+                    break
+                found.append(placement)
+                self.occupancy.add(flow.number, placement.claims)
+            self.occupancy.remove(flow.number)
+            if len(found) == stream.turns:
+                most_ns = stream.jitter_ns
+                fits = most_ns is None or spread_ps(found) <= most_ns * PS_PER_NS
+                return found if fits else None
+            release_ps = on_grid(flow.station, stream, release_ps + later_ps)
+            if release_ps >= end_ps:
+                return None
+        return None
 
     def _within(
         self, flow: Flow, tree: Tree, start_ps: int, end_ps: int, wait_ps: int | None
@@ -305,7 +335,8 @@ class Search:
     def _by_turns(self, flow: Flow) -> list[Placement] | None:
         """Releases for each of `turns` frames; they differ by at most the stream's jitter."""
         room_ps = jitter_room_ps(self.ground, flow)
-        if flow.stream.offset_ns != "auto" or room_ps < flow.station.grid_ps:
+        stream = flow.stream
+        if stream.offset_ns != "auto" or stream.turns > 1 or room_ps < flow.station.grid_ps:
             return None
         for turns in self._useful_turns(flow):
             for tree in flow.trees:
@@ -359,30 +390,39 @@ class Search:
         """Place a flow where it displaces the fewest flows; return the displaced flows, or None if
         no place is possible.
         """
-        chosen: tuple[int, Placement, set[int]] | None = None
+        chosen: tuple[int, list[Placement], set[int]] | None = None
         for tree in flow.trees:
             for release_ps in self._candidates(flow):
-                outcome = self.ground.lay(flow, tree, release_ps)
-                if isinstance(outcome, int) or not self._holds_alone(outcome):
-                    continue
-                met = {owner for claim in outcome.claims for owner in self.occupancy.met_by(claim)}
+                laid = [
+                    outcome
+                    for own, at_ps in frames(flow, release_ps)
+                    if not isinstance(outcome := self.ground.lay(own, tree, at_ps), int)
+                    and self._holds_alone(outcome)
+                    and not self.ground.barred_ps(own, at_ps)
+                ]
+                met = {
+                    owner
+                    for outcome in laid
+                    for claim in outcome.claims
+                    for owner in self.occupancy.met_by(claim)
+                }
                 if (
-                    not met
+                    len(laid) < flow.stream.turns
+                    or not met
                     or met & self.kept
                     or len(met) > _DRIVEN_OUT_MAX
-                    or self.ground.barred_ps(flow, release_ps)
                 ):
                     continue
                 cost = sum(1 + self._times_out.get(owner, 0) for owner in met)
                 if chosen is None or cost < chosen[0]:
-                    chosen = cost, outcome, met
+                    chosen = cost, laid, met
         if chosen is None:
             return None
-        _, placement, met = chosen
+        _, placements, met = chosen
         for owner in met:
             self._times_out[owner] = self._times_out.get(owner, 0) + 1
             self.take(owner)
-        self.put([placement])
+        self.put(placements)
         met |= set(loose(self.ground, self.placed, self.occupancy))
         return sorted((self.ground.flows[owner] for owner in met), key=_urgency)
 
@@ -398,9 +438,10 @@ class Search:
         stream = flow.stream
         if stream.offset_ns != "auto":
             return [int(stream.offset_ns) * PS_PER_NS]
-        drawn = (self._random.randrange(flow.period_ps) for _ in range(_RELEASES_TRIED))
+        period_ps = stream.period_ns * PS_PER_NS
+        drawn = (self._random.randrange(period_ps) for _ in range(_RELEASES_TRIED))
         grid = (on_grid(flow.station, stream, at_ps) for at_ps in drawn)
-        return [release_ps for release_ps in grid if release_ps < flow.period_ps]
+        return [release_ps for release_ps in grid if release_ps < period_ps]
 
 
 def _urgency(flow: Flow) -> tuple[int, int, int]:
@@ -421,7 +462,7 @@ def longest_wait_ps(ground: Ground, flow: Flow, tree: Tree) -> int:
         return 0
     longest_ps = flow.stream.period_ns * PS_PER_NS
     if flow.stream.deadline_ns is not None and flow.station.bounded:
-        longest_ps = min(longest_ps, flow.stream.deadline_ns * PS_PER_NS - alone.delay_ps)
+        longest_ps = min(longest_ps, flow.stream.deadline_ns * PS_PER_NS - ground.due_ps(alone))
     return max(0, longest_ps)
 
 
@@ -436,5 +477,5 @@ def jitter_room_ps(ground: Ground, flow: Flow) -> int:
         return 0
     room_ps = flow.stream.jitter_ns * PS_PER_NS - alone.spread_ps
     if flow.stream.deadline_ns is not None:
-        room_ps = min(room_ps, flow.stream.deadline_ns * PS_PER_NS - alone.delay_ps)
+        room_ps = min(room_ps, flow.stream.deadline_ns * PS_PER_NS - ground.due_ps(alone))
     return max(0, room_ps)

@@ -68,7 +68,7 @@ def of(
     byte_ps = byte_time_ps(station.wire.rate_bps)
     frame_ps = station.planned_frame_bytes(stream) * byte_ps
     preamble_ps = preamble_time_ps(station.wire.rate_bps)
-    period_ps = stream.period_ns * PS_PER_NS
+    period_ps = stream.cycle_ns * PS_PER_NS
     driver_ns = (together - 1) * behind.driver_ns
     usual_ns = behind.usual_ns + behind.driver_ns
     for after_ns in (

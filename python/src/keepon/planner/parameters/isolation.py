@@ -84,7 +84,7 @@ class Question:
     @property
     def holds_all_periods(self) -> bool:
         """Whether the partition is a multiple of all periods, so that every owned slot is used."""
-        periods = (stream.period_ns * PS_PER_NS // self.slot_ps for stream in self.streams)
+        periods = (stream.cycle_ns * PS_PER_NS // self.slot_ps for stream in self.streams)
         return all(self.partition_slots % period == 0 for period in periods)
 
 
@@ -94,16 +94,22 @@ def _owners(options: KeeponOptions, streams: tuple[Stream, ...]) -> tuple[tuple[
     return (*((rest,) if used & set(rest) else ()), *((tc,) for tc in sorted(used - set(rest))))
 
 
-def _row(question: Question, stream: Stream, index: int, owner: int) -> Row:
-    period = stream.period_ns * PS_PER_NS // question.slot_ps
+def _row(question: Question, stream: Stream, turn: int, index: int, owner: int) -> Row:
+    """A stream, or one frame of the cycle of a rate."""
+    period = stream.cycle_ns * PS_PER_NS // question.slot_ps
     length = question.slots_of(stream)
     if stream.offset_ns != "auto":
         # The nearest slot, as in the planner, which checks whether the offset is on the grid.
         at_ps = int(stream.offset_ns) * PS_PER_NS - question.phase_ps + question.slot_ps // 2
-        place = at_ps // question.slot_ps % period
+        begin = -(-stream.begin_ns(turn) * PS_PER_NS // question.slot_ps)
+        place = (at_ps // question.slot_ps + begin) % period
         return Row(index, owner, stream.tc, period, 0, length, place, place)
     jitter = min(period, (stream.jitter_ns or 0) * PS_PER_NS // question.slot_ps)
     return Row(index, owner, stream.tc, period, jitter, length)
+
+
+def _frames(streams: tuple[Stream, ...]) -> list[tuple[Stream, int]]:
+    return [(stream, turn) for stream in streams for turn in range(stream.turns)]
 
 
 def _problem(
@@ -112,7 +118,8 @@ def _problem(
     owners = _owners(question.options, streams)
     owner_of = {tc: owner for owner, members in enumerate(owners) for tc in members}
     rows = tuple(
-        _row(question, stream, index, owner_of[stream.tc]) for index, stream in enumerate(streams)
+        _row(question, stream, turn, index, owner_of[stream.tc])
+        for index, (stream, turn) in enumerate(_frames(streams))
     )
     return Problem("station", question.partition_slots, owners, rows, reserve_slots, unowned)
 
@@ -183,8 +190,9 @@ def decide(question: Question, search_s: float = SEARCH_S) -> Verdict:
         verdict = _decide(problem, search_s)
         if verdict.answer == INFEASIBLE:
             return Verdict(
-                INFEASIBLE, verdict.method, verdict.proof, tuple(stream.id for stream in streams)
-            )
+                INFEASIBLE, verdict.method, verdict.proof,
+                tuple(stream.id for stream, _ in _frames(streams)),
+            )  # fmt: skip
         if worst.answer != UNDECIDED:
             worst = verdict
     return worst
@@ -195,10 +203,10 @@ def conflicting(question: Question, verdict: Verdict) -> tuple[str, ...]:
     is no bound.
     """
     if verdict.method != "bound":
-        return verdict.streams
+        return tuple(dict.fromkeys(verdict.streams))
     if verdict.proof.get("bound") == "crossing":
         flows = set(verdict.proof["flows"])
-        return tuple(name for index, name in enumerate(verdict.streams) if index in flows)
+        return tuple(dict.fromkeys(verdict.streams[index] for index in sorted(flows)))
     kept = tuple(stream for stream in question.streams if stream.id in set(verdict.streams))
     step = max(1, len(kept) // 2)
     while step:

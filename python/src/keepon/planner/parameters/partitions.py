@@ -93,7 +93,11 @@ def _questions(
         periods = [int(options.partition_slots)]
     else:
         periods = slots.partition_periods(
-            [stream.period_ns * PS_PER_NS // slot_ps for stream in streams]
+            [
+                stream.cycle_ns * PS_PER_NS // slot_ps
+                for stream in streams
+                for _ in range(stream.turns)
+            ]
         )
         # A table that repeats sooner than trims must come would spend more slots on them.
         apart = trims.gap_slots(options, slot_bytes) if options.trim == "reserved" else 1
@@ -212,14 +216,14 @@ def _infeasible(needs: Needs, question: Question, slot_bytes: int, count: int) -
         plain, streams=tuple(stream for stream in plain.streams if stream.id in set(streams))
     )
     shown = isolation.decide(least)
-    told = isolation.shares_of_proof(shown.proof or verdict.proof)
+    shares = isolation.shares_of_proof(shown.proof or verdict.proof)
     pairs = (
         f"; none of {count} pairs of slot size and partition period will do" if count > 1 else ""
     )
     return InfeasibleError(
         f'station "{needs.name}": with slots of {slot_bytes} bytes'
         f" ({question.slot_ps / PS_PER_NS:.15g} ns) and a "
-        f"partition of {question.partition_slots} slots {told}; streams "
+        f"partition of {question.partition_slots} slots {shares}; streams "
         f"{', '.join(streams)}{pairs}",
         "partition",
         list(streams),
@@ -231,7 +235,7 @@ def _nearest_change(needs: Needs, question: Question, streams: tuple[str, ...]) 
     """The first single change with which isolation is no longer ruled out; each was tried."""
     options, slot_ps = question.options, question.slot_ps
     hyper = slots.partition_periods(
-        [stream.period_ns * PS_PER_NS // slot_ps for stream in question.streams]
+        [stream.cycle_ns * PS_PER_NS // slot_ps for stream in question.streams]
     )
     if options.partition_slots != "auto":
         for period in hyper[:PERIODS_MAX]:
@@ -283,4 +287,4 @@ def _fits(question: Question) -> bool:
 
 
 def _doubled(stream: Stream) -> Stream:
-    return stream.model_copy(update={"period_ns": 2 * stream.period_ns})
+    return stream.model_copy(update={"period_ns": 2 * stream.period_ns, "rate_hz": None})

@@ -124,9 +124,9 @@ def _limits(needs: Needs, choices: list[Choice]) -> list[tuple[str, Callable[[Ch
             needs, choices[-1]
         )
 
-    in_time_told = f"more would not be within the advance of {advance_ns} ns"
+    not_in_time = f"more would not be within the advance of {advance_ns} ns"
     if needs.posts_long:
-        in_time_told = f"more would be polled less than once in {POLL_NS} ns"
+        not_in_time = f"more would be polled less than once in {POLL_NS} ns"
     accuracy = f"Eq. 4 would exceed the clock error of {needs.budget_ns} ns"
     if needs.scenario.sync.grandmaster == needs.station.name:
         accuracy = "Eq. 4 would exceed the clock error stated for stations that follow this one"
@@ -135,7 +135,7 @@ def _limits(needs: Needs, choices: list[Choice]) -> list[tuple[str, Callable[[Ch
             "polls could not sustain more",
             lambda choice: _sleeps(choice.posting) and is_sustained(needs, choice),
         ),
-        (in_time_told, in_time),
+        (not_in_time, in_time),
         (accuracy, accurate),
     ]
 
@@ -193,12 +193,12 @@ def _auto_batch(needs: Needs, slot_bytes: int) -> Choice:
         best = fitting[0] if count == len(limits) else fitting[-1]
         larger = choices[: choices.index(best)]
         failed = [name for name, holds in limits if larger and not holds(larger[-1])]
-        most_told = (
+        most_reason = (
             f"the paper's {PAPER_BATCH_SLOTS} are no more"
             if needs.paper
             else f"half of a ring of {ring_slots}"
         )
-        return dataclasses.replace(best, limited_by=failed[0] if failed else most_told)
+        return dataclasses.replace(best, limited_by=failed[0] if failed else most_reason)
     return next((choice for choice in reversed(choices) if _sleeps(choice.posting)), choices[0])
 
 

@@ -141,8 +141,8 @@ def lines(
     return [
         *found,
         *(
-            _line("G13", told.quantity, told.why)
-            for told in offload_advice(needs, choice, headroom)
+            _line("G13", advice.quantity, advice.why)
+            for advice in offload_advice(needs, choice, headroom)
         ),
     ]
 
@@ -172,7 +172,7 @@ def _slot(needs: Needs, choice: Choice, chosen: Chosen) -> list[Reason]:
         asked = "the longest load" if needs.loads else "room for MTU 1500, if there is any"
         found = [_line("G12", quantity, f"{asked}; no stream asks for less")]
     else:
-        common_ns = math.gcd(*(stream.period_ns for _, stream in needs.streams))
+        common_ns = math.gcd(*(stream.cycle_ns for _, stream in needs.streams))
         whole = _holds_all(needs, choice.slot_bytes)
         alike = [size for size in chosen.sizes if _holds_all(needs, size) == whole]
         position = alike.index(choice.slot_bytes)
@@ -207,20 +207,20 @@ def _slot(needs: Needs, choice: Choice, chosen: Chosen) -> list[Reason]:
         spans = choice.spans
         share = [slots.payload_efficiency(size, spans.row_bytes(size)) for size in frames.values()]
         mean = float(sum(share)) / len(share)
-        told = f"frames fill {100 * mean:.0f} % of their slots"
+        fill = f"frames fill {100 * mean:.0f} % of their slots"
         if min(share) != max(share):
-            told += f', "{least}" {100 * float(min(share)):.0f} %'
+            fill += f', "{least}" {100 * float(min(share)):.0f} %'
         found.append(
             _line(
                 "G4",
-                told,
+                fill,
                 "a frame takes whole slots whatever its length; the batch changes nothing",
             )
         )
         most = max(frames, key=lambda name: spans.of(frames[name]).slots)
         if (count := spans.of(frames[most]).slots) > 1:
-            told = f'"{most}" takes {count} slots in a row'
-            found.append(_line("G10", told, "no slot that holds it whole serves"))
+            row = f'"{most}" takes {count} slots in a row'
+            found.append(_line("G10", row, "no slot that holds it whole serves"))
     return found
 
 
@@ -236,9 +236,7 @@ def _partition(needs: Needs, choice: Choice, chosen: Chosen, headroom: Headroom)
         ]
     quantity = f"partition {chosen.partition_slots} slots; {left}"
     stated = needs.station.keepon.partition_slots != "auto"
-    periods = [
-        stream.period_ns * PS_PER_NS // choice.posting.slot_ps for _, stream in needs.streams
-    ]
+    periods = [stream.cycle_ns * PS_PER_NS // choice.posting.slot_ps for _, stream in needs.streams]
     waste = float(slots.lost_share(set(periods), chosen.partition_slots))
     if stated:
         why = "stated"
@@ -257,12 +255,12 @@ def _partition(needs: Needs, choice: Choice, chosen: Chosen, headroom: Headroom)
         why += f"; isolation {by}"
     found = [_line("G8", quantity, why)]
     if waste:
-        told = f"{100 * waste:.1f} % of the slots are owned and not used"
-        found.append(_line("G8", told, "the partition is no multiple of every period"))
+        unused = f"{100 * waste:.1f} % of the slots are owned and not used"
+        found.append(_line("G8", unused, "the partition is no multiple of every period"))
     if not chosen.best_effort_met:
-        told = "warning: less than the loads ask for"
+        warning = "warning: less than the loads ask for"
         found.append(
-            _line("G8", told, "no slot size and partition leave best effort what its loads send")
+            _line("G8", warning, "no slot size and partition leave best effort what its loads send")
         )
     return found
 
@@ -299,18 +297,20 @@ def _polling(needs: Needs, choice: Choice, headroom: Headroom) -> list[Reason]:
         ),
     ]
     if slack_ns < host.poll_late_worst_ns:
-        told = (
+        quantity = (
             f"warning: the latest poll, {_us(host.poll_late_worst_ns)} late, lets the wire run dry"
         )
         found.append(
-            _line("G14", told, "raise depth_slots or ring_slots; frames then take new slots")
+            _line("G14", quantity, "raise depth_slots or ring_slots; frames then take new slots")
         )
     if posting.batch_ns < host.poll_cost_ns + host.poll_late_usual_ns:
-        told = f"warning: a batch lasts {_us(posting.batch_ns)}, a poll {_us(host.poll_cost_ns)}"
+        quantity = (
+            f"warning: a batch lasts {_us(posting.batch_ns)}, a poll {_us(host.poll_cost_ns)}"
+        )
         found.append(
             _line(
                 "G15",
-                told,
+                quantity,
                 "the thread never sleeps long; more is posted than a batch, so the wire keeps busy",
             )
         )
@@ -366,9 +366,11 @@ def _waits(
     """Frames handed over at the same time pass the driver one after another."""
     waits = driver_waits_ns(needs, releases_ns)
     if waits is None:
-        told = f"warning: the wait for the driver of {len(needs.streams)} streams is not known"
+        quantity = f"warning: the wait for the driver of {len(needs.streams)} streams is not known"
         return [
-            _line("G2", told, "their periods repeat together after too many frames to go through")
+            _line(
+                "G2", quantity, "their periods repeat together after too many frames to go through"
+            )
         ]
     worst = max(waits, key=lambda name: waits[name], default="")
     if not worst or not waits[worst]:
@@ -376,18 +378,18 @@ def _waits(
     short = [
         stream.id for _, stream in needs.streams if stream.advance_ns < needed_ns + waits[stream.id]
     ]
-    told = f'"{worst}" waits up to {_us(waits[worst])} for the driver'
+    quantity = f'"{worst}" waits up to {_us(waits[worst])} for the driver'
     why = f"one frame takes it {_us(needs.host.occupancy_ns)}, and others are handed over before it"
     if short:
         longest_ns = needed_ns + max(waits[name] for name in short)
         return [
             _line(
                 "G2",
-                f"warning: {told}; {', '.join(short[:NAMED_MAX])} may be late",
+                f"warning: {quantity}; {', '.join(short[:NAMED_MAX])} may be late",
                 f"{why}; raise advance_ns to {longest_ns}",
             )
         ]
-    return [_line("G2", told, why)]
+    return [_line("G2", quantity, why)]
 
 
 def advances_in_time_ns(
@@ -413,13 +415,14 @@ def driver_waits_ns(needs: Needs, releases_ns: dict[str, int]) -> dict[str, int]
     """
     every = (*(stream for _, stream in needs.streams), *needs.beside)
     streams = [stream for stream in every if stream.id in releases_ns]
-    cycle_ns = math.lcm(*(stream.period_ns for stream in streams))
-    if sum(cycle_ns // stream.period_ns for stream in streams) > _WAIT_FRAMES_MAX:
+    cycle_ns = math.lcm(*(stream.cycle_ns for stream in streams))
+    frames = {stream.id: cycle_ns // stream.cycle_ns * stream.turns for stream in streams}
+    if sum(frames.values()) > _WAIT_FRAMES_MAX:
         return None
     handed = sorted(
-        (turn * stream.period_ns + releases_ns[stream.id] - stream.advance_ns, stream.id)
+        (stream.begin_ns(number) + releases_ns[stream.id] - stream.advance_ns, stream.id)
         for stream in streams
-        for turn in range(cycle_ns // stream.period_ns)
+        for number in range(frames[stream.id])
     )
     waits = {stream.id: 0 for _, stream in needs.streams if stream.id in releases_ns}
     free_ns = -(10**18)

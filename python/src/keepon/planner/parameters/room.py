@@ -79,7 +79,7 @@ def none_left(needs: Needs, choice: Choice, other: Callable[[Needs], Choice]) ->
         cut = needs.up_to(frame_bytes)
         return has_room(cut, other(cut))
 
-    def told(short: int) -> str:
+    def message(short: int) -> str:
         taken = f"{spans.slots_max} slots" if spans.slots_max else "no number of slots"
         return (
             f"key `{key} = {value}: must be at most {-short}, as such a frame takes {taken} of"
@@ -88,4 +88,4 @@ def none_left(needs: Needs, choice: Choice, other: Callable[[Needs], Choice]) ->
             f" {needs.nic.fetch_ns} ns leave no room for it; shorten it, or choose a longer slot"
         )
 
-    return AskError(told, asks.ROOM, lambda: -asks.most(spans.single_bytes, value, does))
+    return AskError(message, asks.ROOM, lambda: -asks.most(spans.single_bytes, value, does))

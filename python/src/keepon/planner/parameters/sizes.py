@@ -9,8 +9,9 @@ import math
 from fractions import Fraction
 
 from keepon.errors import ConfigError
+from keepon.model.rates import near
 from keepon.model.scenario import Stream
-from keepon.model.slotting import in_turn, lengths
+from keepon.model.slotting import lengths
 from keepon.model.spans import Spans
 from keepon.model.wire import (
     FRAME_BYTES_MAX,
@@ -60,7 +61,7 @@ def candidates(needs: Needs) -> list[int]:
     _, largest = needs.longest_flow
     if needs.paper:
         return [max(largest, posting.least_slot_bytes(needs))]
-    common_ps = math.gcd(*(stream.period_ns * PS_PER_NS for _, stream in needs.streams))
+    common_ps = math.gcd(*(stream.cycle_ns * PS_PER_NS for _, stream in needs.streams))
     least = _least_whole_bytes(needs)
     found = slots.candidates(
         common_ps, _least_bytes(needs), needs.rate_bps, _longest_slot_bytes(needs)
@@ -184,7 +185,7 @@ def _no_slot_time(needs: Needs) -> ConfigError:
     least_bytes = _least_bytes(needs)
     longest, common_ps, before_ps = _longest_slot_bytes(needs), 0, 0
     for index, stream in needs.streams:
-        before_ps, common_ps = common_ps, math.gcd(common_ps, stream.period_ns * PS_PER_NS)
+        before_ps, common_ps = common_ps, math.gcd(common_ps, stream.cycle_ns * PS_PER_NS)
         if not slots.candidates(common_ps, least_bytes, needs.rate_bps, longest):
             fitting = _fitting(needs, least_bytes, before_ps, stream)
             byte_ns = byte_time_ps(needs.rate_bps) / PS_PER_NS
@@ -210,15 +211,15 @@ def _fitting(needs: Needs, least_bytes: int, before_ps: int, stream: Stream) -> 
     """
     options, rate_bps, longest = needs.station.keepon, needs.rate_bps, _longest_slot_bytes(needs)
     trimmed_bytes = options.trim_down_bytes if options.trim == "any" else 0
-    common_ps = math.gcd(before_ps, stream.period_ns * PS_PER_NS)
+    common_ps = math.gcd(before_ps, stream.cycle_ns * PS_PER_NS)
     shorter = slots.candidates(common_ps, _shortest_slot_bytes(needs), rate_bps, least_bytes)
     found = [f"frames of at most {shorter[-1] - trimmed_bytes} bytes"] if shorter else []
     sizes = slots.candidates(before_ps, least_bytes, rate_bps, longest)
     nearest = _nearest_periods_ns(stream.period_ns, sizes, byte_time_ps(rate_bps))
     if nearest:
         found.append(f"period_ns = {' or '.join(map(str, nearest))}")
-    if found and (exactly := in_turn(stream.period_ns)):
-        found.append(exactly)
+    if found and stream.rate_hz is None and (exactly := near(stream.period_ns)):
+        found.append(f"rate_hz = {exactly} in place of period_ns")
     if shorter and not needs.counted:
         found.append('frame_bytes_max = "auto"')
     return found

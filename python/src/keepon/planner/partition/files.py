@@ -34,7 +34,7 @@ INSTANCES_MAX = 100_000
 NOT_ATTEMPTED = "not-attempted"
 ANSWER_KEYS = ("answer", "answer_method", "witness", "proof", "best", "seconds")
 
-Told = Callable[[int, int, str], None]
+OnProgress = Callable[[int, int, str], None]
 """Progress callback: number of instances done, number of instances, and the current step."""
 
 
@@ -179,7 +179,11 @@ class Answers:
 
 
 def solve_all(
-    loaded: InstanceFile, time_limit_s: float, seed: int, workers: int, told: Told | None = None
+    loaded: InstanceFile,
+    time_limit_s: float,
+    seed: int,
+    workers: int,
+    on_progress: OnProgress | None = None,
 ) -> Answers:
     """Solve every instance; after Ctrl-C the undecided ones are unknown.
 
@@ -191,7 +195,7 @@ def solve_all(
     count = len(rows)
     try:
         for position, problem in enumerate(loaded.problems):
-            outcome = _decide(problem, position, count, time_limit_s, seed, workers, told)
+            outcome = _decide(problem, position, count, time_limit_s, seed, workers, on_progress)
             rows[position] = answered(rows[position], problem, outcome)
             answers.attempted = position + 1
     except KeyboardInterrupt:
@@ -210,13 +214,13 @@ def _decide(
     time_limit_s: float,
     seed: int,
     workers: int,
-    told: Told | None,
+    on_progress: OnProgress | None,
 ) -> Outcome:
     deadline_s = math.inf if time_limit_s == math.inf else time.monotonic() + time_limit_s
     limits = Limits(deadline_s, seed, workers)
-    if told is not None:
-        limits.progress = lambda what: told(position, count, f"{problem.name}: {what}")
-        told(position, count, problem.name)
+    if on_progress is not None:
+        limits.progress = lambda what: on_progress(position, count, f"{problem.name}: {what}")
+        on_progress(position, count, problem.name)
     return decide(problem, limits)
 
 

@@ -258,10 +258,10 @@
         const title = event.target.matches("rect") && one(event.target, "title");
         if (title) {
           // The browser would show its own beside ours.
-          event.target.dataset.told = title.textContent;
+          event.target.dataset.tip = title.textContent;
           title.remove();
         }
-        if (event.target.dataset.told) showTip(event, event.target.dataset.told);
+        if (event.target.dataset.tip) showTip(event, event.target.dataset.tip);
         else tip.hidden = true;
       });
       track.addEventListener("pointerleave", () => { tip.hidden = true; });

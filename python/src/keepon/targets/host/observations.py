@@ -2,8 +2,8 @@
 """What programs, kernel and clocks of this machine left behind, as frame arrays, and how far it can
 be believed.
 
-Nobody sees the wire here. An instant is what somebody stamped: a card in hardware, keepon for its
-slots, or software; each is called what it is, and nothing is put where there is no stamp.
+No capture of the wire exists here. An instant is a stamp of a card's hardware, of keepon for its
+slots, or of software; each is called what it is, and without a stamp there is no instant.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from keepon.measure.results import (
     FrameArrays,
     outliers,
 )
+from keepon.measure.statistics import IntArray
 from keepon.model import outcomes
 from keepon.model.plan import Bounds
 from keepon.model.result import BoundCheck, Frame
@@ -120,7 +121,7 @@ def stream_frames(
                 wire_ps[place] = start_ps - epoch_ps
         elif is_keepon and arrived[place]:
             raise TraceError(
-                f"stream {stream.id}: frame {frame['seq']} arrived, but the kernel told no verdict"
+                f"stream {stream.id}: frame {frame['seq']} arrived without a verdict of the kernel"
             )
         elif not is_keepon and (arrived[place] or frame["tx_stamp_ns"] is not None):
             # Nobody promised an instant: that it was sent is all that is known.
@@ -200,13 +201,14 @@ def first_bad(
     deadline_ns: int | None,
     heard: list[str],
     uncertainty_ns: float,
+    last_bits_ps: IntArray | int = 0,
 ) -> Frame | None:
     """The first frame that is missing, or too late or too early as far as stamps allow to say so
     (`believed`).
     """
     if any(each in LATE for each in heard):
         bounds, deadline_ns = {**bounds, "delay_ns": None}, None
-    return outliers(frames, bounds, deadline_ns, uncertainty_ns)["first_bad"]
+    return outliers(frames, bounds, deadline_ns, uncertainty_ns, last_bits_ps)["first_bad"]
 
 
 def believed(

@@ -8,7 +8,6 @@ import shutil
 from dataclasses import dataclass, field
 from typing import Final
 
-from keepon_host.checkout import checkout_root
 from keepon_host.testbed.job import BASE, MAC, OUT, Job, ProgramJob, StationJob
 from keepon_host.testbed.session import LEAD_S
 
@@ -80,6 +79,12 @@ class Host(Guest):
     """Names on this machine."""
 
     places: dict[str, Place] = field(default_factory=dict)
+    keepon_links: frozenset[str] = frozenset()
+    """Stations whose interface is a keepon link before the run."""
+
+    def is_keepon(self, station: str) -> bool:
+        """Its stamps are those of a keepon link."""
+        return station in self.keepon_links or self.driver(station) == "keepon"
 
     @property
     def target(self) -> str:
@@ -146,23 +151,6 @@ def check_loads(scenario: Scenario) -> None:
         )
 
 
-def found_program(name: str) -> str:
-    """One of our programs, installed or built here.
-
-    Raises:
-        EnvironmentProblemError: it is neither.
-    """
-    installed = shutil.which(name)
-    if installed is not None:
-        return installed
-    built = checkout_root() / "out" / "build" / "python" / "tools" / name
-    if not built.is_file():
-        raise EnvironmentProblemError(
-            f"the program {name} is not here; run `scripts/setup run` in a checkout, or install it"
-        )
-    return str(built)
-
-
 def job_of(
     host: Host, limit_ns: int | None, wait_s: float, keep_clocks: bool, programs: dict[str, str]
 ) -> Job:
@@ -172,7 +160,7 @@ def job_of(
         host: scenario, plan, driver and interfaces.
         limit_ns: how far clocks may disagree; None: as far as they like.
         wait_s: how long to wait until they agree.
-        keep_clocks: somebody else sets them.
+        keep_clocks: another program sets them.
         programs: where our own are, by name; others are looked for by the system.
     """
     scenario, plan = host.scenario, host.plan

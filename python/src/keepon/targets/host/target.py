@@ -8,18 +8,20 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, cast
 
+from keepon_host.checkout import found_program
 from keepon_host.testbed import session
-from keepon_host.testbed.job import Job
+from keepon_host.testbed.job import ASSUMED, Job
 
 from keepon._sim import verdict_names
 from keepon.errors import ConfigError, EnvironmentProblemError
 from keepon.machines.network import gated
 from keepon.measure import results
 from keepon.measure.delays import mark_onset
+from keepon.measure.due import last_bits_ps
 from keepon.measure.results import FrameArrays
 from keepon.model import outcomes
 from keepon.model.hostresult import HostRun
@@ -39,7 +41,6 @@ from keepon.targets.host.places import (
     check_loads,
     check_places,
     clock_limit_ns,
-    found_program,
     job_of,
 )
 from keepon.targets.measured import measured_stream
@@ -147,7 +148,9 @@ def judged_run(host: Host, job: Job, files: dict[str, bytes]) -> Run:
             [seen.listens[name] for name in stream.listeners], ended, names, seen.epoch_ns,
             job.sync != "free", driver == "keepon",
         )  # fmt: skip
-        measured, document = measured_stream(frames, stream, plan, driver, window_ns, names)
+        measured, document = measured_stream(
+            frames, scenario, stream, plan, driver, window_ns, names
+        )
         document["talker_counters"] = talk["counters"]
         _believe(host, job, stream, measured, document, seen)
         arrays[stream.id], streams[stream.id] = measured, document
@@ -175,12 +178,10 @@ def _believe(
     seen: Seen,
 ) -> None:
     """Who stamped frames of a stream, and its checks as far as those stamps allow."""
-    sender = observations.sender_stamps(
-        seen.talks[stream.id], host.driver(stream.talker) == "keepon"
-    )
+    sender = observations.sender_stamps(seen.talks[stream.id], host.is_keepon(stream.talker))
     receivers = {
         name: observations.receiver_stamps(
-            seen.listens[name], host.driver(name) == "keepon",
+            seen.listens[name], host.is_keepon(name),
             host.scenario.station_named(name).keepon.clock == "dual",
         )
         for name in stream.listeners
@@ -197,13 +198,12 @@ def _believe(
     # Stamps of a card are whole ns.
     jitter_off_ns = round(1 + seen.clocks.rate(stream.talker, others) * stream.period_ns, 3)
     observations.believed(checks, sender, list(receivers.values()), off_ns, jitter_off_ns)
-    bounds = results.bounds_of(
-        host.plan["streams"][stream.id], host.driver(stream.talker) == "keepon"
-    )
+    entry, padded = host.plan["streams"][stream.id], host.driver(stream.talker) == "keepon"
     document["first_bad"] = observations.first_bad(
-        frames, bounds, stream.deadline_ns, list(receivers.values()), off_ns
-    )
-    if compared and job.clock_limit_ns is not None:
+        frames, results.bounds_of(entry, padded), stream.deadline_ns, list(receivers.values()),
+        off_ns, last_bits_ps(host.scenario, stream, entry, padded),
+    )  # fmt: skip
+    if compared and job.clock_limit_ns is not None and job.sync != ASSUMED:
         apart_ns = seen.clocks.apart_ns(stream.talker, others)
         checks["clocks_ns"] = results.check(job.clock_limit_ns, apart_ns * 1000)
     document["outcome"] = outcomes.of_stream(document["due"], document["missing"], checks)
@@ -233,7 +233,7 @@ def _host(job: Job, seen: Seen) -> HostRun:
         **machine,
         "clocks": job.sync,
         "clock_limit_ns": job.clock_limit_ns,
-        "clock_offsets_ns": seen.clocks.spread_ns(),
+        "clock_offsets_ns": {} if job.sync == ASSUMED else seen.clocks.spread_ns(),
         "messages": said,
     }
     return cast(HostRun, found)
@@ -241,36 +241,39 @@ def _host(job: Job, seen: Seen) -> HostRun:
 
 def constructed(scenario: Scenario, plan: Plan, job: Job) -> list[str]:
     """What such a run cannot but show."""
-    told = [
+    sentences = [
         (
-            "Nobody sees the wire on a machine: an instant is what somebody stamped, and each"
+            "No capture of the wire exists on a machine: every instant is a stamp, and each"
             " stream's `stamps` say who. keepon's own stamps are of its model of the wire: a card"
             " that sent a slot later than it said would not show in them, only at the listener."
         )
     ]
-    told.append(
+    sentences.append(
         "What the scenario says of oscillators, hosts, NICs and cables is the simulator's model;"
         " here they are what this machine has."
     )
     if job.sync == "free":
-        told.append(
+        sentences.append(
             "Clocks run free, and listeners' stamps cannot be compared with txtimes: delays are"
             " not known, and no bound on them is checked."
         )
     else:
-        told.append(
-            "Clocks were compared with CLOCK_TAI all the while, not made equal: a bound of a delay"
-            " is missed only if a frame is beyond it by more than the clocks may have been apart"
-            " (`uncertainty_ns`), and how far they were is a bound of its own (`clocks_ns`)."
+        sentences.append(
+            f"Clocks of the machines are assumed to agree within {job.clock_limit_ns} ns, and were"
+            " not compared: a bound of a delay is missed only if a frame is beyond it by more."
+            if job.sync == ASSUMED
+            else "Clocks were compared with CLOCK_TAI all the while, not made equal: a bound of a"
+            " delay is missed only if a frame is beyond it by more than the clocks may have been"
+            " apart (`uncertainty_ns`), and how far they were is a bound of its own (`clocks_ns`)."
         )
     if scenario.bridge:
         names = ", ".join(bridge.name for bridge in scenario.bridge)
         gates = " with the gate lists of the plan" if gated(plan) is not None else ""
-        told.append(
+        sentences.append(
             f"Bridges ({names}) are taken to be there, as the scenario has them{gates}: this"
             " target neither sets nor reads them."
         )
-    return told
+    return sentences
 
 
 def _folder() -> tempfile.TemporaryDirectory[str]:
@@ -295,7 +298,7 @@ class ThisHost:
         places: interface of every station.
         limit_ns: how far clocks may disagree; None: as follows from the scenario's bounds.
         wait_s: how long to wait until they agree.
-        keep_clocks: somebody else sets them.
+        keep_clocks: another program sets them.
         runner: does the work, on a machine it is root of.
     """
 
@@ -335,17 +338,14 @@ class ThisHost:
         programs = self.programs or {
             name: found_program(name) for name in ("keepon-talk", "keepon-listen")
         }
-        target = ThisHost(
-            self.places, self.limit_ns, self.wait_s, self.keep_clocks, self.runner,
-            programs=programs,
-        )  # fmt: skip
+        target = replace(self, programs=programs)
         runs: list[Run] = []
         interrupted = False
-        told: list[str] = []
+        sentences: list[str] = []
         try:
             for driver in scenario.drivers():
                 host, job = target.job(scenario, plan, driver)
-                told = told or constructed(scenario, plan, job)
+                sentences = sentences or constructed(scenario, plan, job)
                 with _folder() as folder:
 
                     def tell(share: float, driver: str = driver) -> None:
@@ -360,5 +360,7 @@ class ThisHost:
         except KeyboardInterrupt:
             interrupted = True
         return Outcome(
-            result_document(NAME, scenario, seed, runs, {}, told, interrupted), runs, interrupted
+            result_document(NAME, scenario, seed, runs, {}, sentences, interrupted),
+            runs,
+            interrupted,
         )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The simulator as a target: what it is told of scenario and plan, and results from its counts."""
+"""The simulator as a target: its input from scenario and plan, and results from its counts."""
 
 from keepon.errors import EnvironmentProblemError
 

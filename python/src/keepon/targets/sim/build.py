@@ -9,15 +9,17 @@ import numpy as np
 
 from keepon._sim import LoadSpec, Simulation, StreamSpec
 from keepon.measure import results
+from keepon.measure.due import Schedule, schedule
 from keepon.measure.results import FrameArrays
 from keepon.measure.statistics import IntArray
+from keepon.model.foreign import sent_period_ns
 from keepon.model.gates import ALL_GATES
 from keepon.model.hosts import Sourced
 from keepon.model.plan import Plan
-from keepon.model.scenario import Scenario, Stream
+from keepon.model.scenario import Load, Scenario, Stream
 from keepon.model.timing import epoch_ns_for, talk_start_ns
 from keepon.model.topology import Topology
-from keepon.targets.sim import timesync
+from keepon.targets.sim import psfp, timesync
 from keepon.targets.sim.specs import station_spec
 
 
@@ -66,7 +68,17 @@ class Build:
                     )
         self.start_ns = talk_start_ns(scenario, plan)
         self.streams = {stream.id: self._add_stream(stream) for stream in scenario.stream}
-        self.loads = {load.id: self._add_load(load.id) for load in scenario.load}
+        self.loads = {load.id: self._add_load(load) for load in scenario.load}
+        flows = {name: [flow] for name, flow in (self.streams | self.loads).items()}
+        for load in scenario.babbled():
+            first = next(s.id for s in scenario.stream if s.talker == load.talker)
+            flows[first].append(self._add_load(load))
+        for bridge in scenario.bridge:
+            document = plan["bridges"].get(bridge.name)
+            planned = [] if document is None else document.get("stream_filters", [])
+            if bridge.stream_filter or planned:
+                filters = psfp.psfp_spec(scenario, bridge, planned, flows)
+                self.simulation.set_psfp(self.nodes[bridge.name], filters)
         if scenario.sync.by_ptp:
             self.simulation.set_sync(timesync.sync_spec(scenario, self.nodes))
         driven = {station.name: scenario.driver_of(station, run) for station in scenario.station}
@@ -78,10 +90,17 @@ class Build:
                 continue  # only keepon polls; the fault concerns the station in its other runs
             if fault.kind == "master-change":
                 continue  # a part of sync_spec()
+            if fault.kind == "babble":
+                continue  # frames like those of loads
             number = 0 if struck is None else topology.ports_of(node).index(struck)
             self.simulation.add_fault(
                 fault.kind, self.nodes[node], round(fault.at_s * 1e9), fault.value_ns, number
             )
+
+    def schedule(self, stream: Stream) -> Schedule:
+        """When frames of a stream are due."""
+        sent = stream.model_copy(update={"period_ns": sent_period_ns(self.scenario, stream)})
+        return schedule(self.epoch_ns + self.start_ns, sent, self.plan["streams"][stream.id])
 
     def _add_stream(self, stream: Stream) -> int:
         entry = self.plan["streams"][stream.id]
@@ -92,9 +111,10 @@ class Build:
             routes=[
                 [self.nodes[node] for node in entry["routes"][end]] for end in stream.listeners
             ],
-            period_ns=stream.period_ns,
+            period_ns=sent_period_ns(self.scenario, stream),
             offset_ns=entry["release_ns"],
             turns_ns=entry.get("turns_ns", []),
+            cycle_ns=stream.cycle_ns if stream.turns > 1 else 0,
             start_ns=self.start_ns,
             frame_bytes=stream.frame_bytes,
             tc=stream.tc,
@@ -103,8 +123,7 @@ class Build:
         )
         return self.simulation.add_stream(spec)
 
-    def _add_load(self, name: str) -> int:
-        load = next(entry for entry in self.scenario.load if entry.id == name)
+    def _add_load(self, load: Load) -> int:
         way = self.topology.shortest(load.talker, load.listener)
         spec = LoadSpec(
             id=load.id,

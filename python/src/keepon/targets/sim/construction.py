@@ -31,6 +31,12 @@ COMPARATOR = (
 )
 
 
+OWN_RING = (
+    'Talkers with backend = "generic" send by a ring here, at their slots: backend_error_ns is in'
+    " bounds, and in no frame."
+)
+
+
 RELEASED_BY_ETF = (
     "The conventional driver is given its txtimes by ETF in front of it: it sends when called,"
     " early by ETF's delta less its own latency, and the first gate holds the frame until its"
@@ -66,5 +72,12 @@ def by_construction(scenario: Scenario) -> list[str]:
         (ON_THE_GRID, ideal and locked),
         (COMPARATOR, "launchtime" in driven),
         (RELEASED_BY_ETF, with_etf),
+        (
+            OWN_RING,
+            any(
+                driver == "keepon" and station.keepon.backend == "generic"
+                for driver, station in talkers
+            ),
+        ),
     ]
     return [text for text, holds in shown if holds]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A station's qdiscs as the simulator is told of them."""
+"""A station's qdiscs as input of the simulator."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def spec_of(scenario: Scenario, station: Station, driver: str) -> QdiscSpec | No
 
 
 def _leaf(qdisc: Qdisc | None, driver: str, reschedule: bool) -> LeafSpec:
-    """A NIC with launch times is told of txtimes by an offloaded etf only; keepon looks itself."""
+    """Only an offloaded etf gives txtimes to a NIC with launch times; keepon reads them itself."""
     match qdisc:
         case Etf():
             return LeafSpec(

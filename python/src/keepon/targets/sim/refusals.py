@@ -74,6 +74,7 @@ def check_supported(scenario: Scenario) -> None:
         "cpu-stall",
         "lost-sync",
         "master-change",
+        "babble",
     )
     for index, fault in enumerate(scenario.fault):
         if fault.kind not in kinds:

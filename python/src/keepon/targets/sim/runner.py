@@ -1,27 +1,30 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs a planned scenario in the simulator, one driver after the other, and hands back numbers.
 
-The simulator is told what the plan says and nothing more; the listener's clock is never a talker's
+The simulator gets what the plan says and nothing more; the listener's clock is never a talker's
 input.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Final, cast
+
+import numpy as np
 
 from keepon import _sim
 from keepon.errors import ConfigError, SimulationError
 from keepon.measure import clocks, results
 from keepon.measure.delays import mark_onset
-from keepon.measure.due import on_schedule, run_ns, schedule
+from keepon.measure.due import last_bits_ps, on_schedule, run_ns
 from keepon.measure.results import FrameArrays
 from keepon.measure.series import delay_distribution, delay_series
 from keepon.measure.simulated import Bridge as RawBridge
 from keepon.measure.simulated import Flow, LoadFlow
 from keepon.measure.simulated import StationPort as RawPort
 from keepon.measure.tcp import tcp_result
-from keepon.model import outcomes, overload
+from keepon.model import foreign, outcomes, overload
 from keepon.model.hosts import Sourced
 from keepon.model.plan import Plan
 from keepon.model.result import (
@@ -60,7 +63,7 @@ def simulate(
         plan: its verified, feasible plan.
         driver: what stations under test are in this run.
         seed: of everything random.
-        progress: told (driver, share done) now and then.
+        progress: called with (driver, share done) now and then.
         capture_frames: how many frames of its wires are kept, at most.
 
     Raises:
@@ -87,7 +90,7 @@ def simulate_build(
     start_ns, end_ns = measured_ns(scenario)
     until_ns = run_ns(scenario, plan)
 
-    def told(now_ns: int) -> None:
+    def on_progress(now_ns: int) -> None:
         check_stopped()
         if progress is not None:
             progress(driver, now_ns / until_ns)
@@ -95,12 +98,12 @@ def simulate_build(
     build.simulation.set_window(start_ns, end_ns)
     if capture_frames:
         build.simulation.set_capture(start_ns, end_ns, capture_frames)
-    build.simulation.run(until_ns, told)
+    build.simulation.run(until_ns, on_progress)
     verdict_names = _sim.verdict_names()
     streams: dict[str, StreamResult] = {}
     arrays: dict[str, FrameArrays] = {}
     for stream in scenario.stream:
-        told(until_ns)
+        on_progress(until_ns)
         arrays[stream.id], streams[stream.id] = _stream_document(
             build, stream, (start_ns, end_ns), verdict_names
         )
@@ -135,16 +138,17 @@ def _stream_document(
     """Frames of a stream that were due in the window, and what the result says of them."""
     scenario, plan = build.scenario, build.plan
     every, entry = build.frames(stream.id), plan["streams"][stream.id]
-    frames = on_schedule(
-        every, schedule(build.epoch_ns + build.start_ns, stream, entry), window_ns, stream.id
-    )
+    frames = on_schedule(every, build.schedule(stream), window_ns, stream.id)
+    if scenario.station_named(stream.talker).driver == foreign.DRIVER:
+        frames = _from_the_wire(frames)
     padded = scenario.driver_of(scenario.station_named(stream.talker), build.run) == "keepon"
     whole = build.simulation.stream(build.streams[stream.id])
     results.check_whole_run(every, verdict_names, whole, stream.id)
     document = results.stream_result(
         frames, verdict_names, results.losses(frames, whole["lost"]),
         results.bounds_of(entry, padded), stream.id,
-        stream.period_ns, stream.deadline_ns,
+        Fraction(stream.cycle_ns, stream.turns), stream.deadline_ns,
+        last_bits_ps(scenario, stream, entry, padded),
     )  # fmt: skip
     document["delay_series"] = delay_series(frames, window_ns[0])
     document["delay_distribution"] = delay_distribution(frames)
@@ -152,6 +156,12 @@ def _stream_document(
         station = plan["stations"][build.topology.port_of(stream).name]
         document["slots"] = results.slips(frames, station["slot_time_ps"], station["preamble_ps"])
     return frames, document
+
+
+def _from_the_wire(frames: FrameArrays) -> FrameArrays:
+    """Released when they are sent: what their talker does before is its own."""
+    sent_ns = frames.epoch_ns + frames.wire_ps // 1000
+    return replace(frames, txtime_ns=np.where(frames.timed, sent_ns, frames.txtime_ns))
 
 
 def _add_clocks(build: Build, document: RunParts, start_ns: int, end_ns: int) -> None:
@@ -214,11 +224,14 @@ def _port_document(build: Build, name: str, raw: RawPort, window_s: float) -> di
 def _bridge_document(raw: RawBridge, nodes: dict[str, int]) -> BridgeResult:
     """A bridge's counters per neighbour, by name."""
     names = {number: name for name, number in nodes.items()}
-    return {"ports": {names[peer]: port for peer, port in raw["ports"].items()}}
+    document: BridgeResult = {"ports": {names[peer]: port for peer, port in raw["ports"].items()}}
+    if raw["filters"]:
+        document["stream_filters"] = raw["filters"]
+    return document
 
 
 def _flow(raw: Flow) -> dict[str, object]:
-    """As of a stream: sent is what was on the wire, whether the driver has been told yet or not."""
+    """As of a stream: sent is what was on the wire, reported to the driver or not."""
     by_listener = raw["delivered_by_listener"].tolist()
     return {**raw, "delivered_by_listener": by_listener, "sent": raw["on_wire"]}
 

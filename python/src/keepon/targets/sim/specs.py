@@ -1,13 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the simulator is told of a station, from scenario and plan, and where the numbers
-come from.
-"""
+"""A station as input of the simulator, from scenario and plan, and the origin of its numbers."""
 
 from __future__ import annotations
 
 from keepon._sim import CpuSpec, HostSpec, KeeponSpec, LatencySpec, NicSpec, PortSpec, StationSpec
+from keepon.model import foreign
 from keepon.model.driverfields import driver_fields
-from keepon.model.hosts import ETF_DELTA_NS, Sourced, chosen, etf_delta, etf_delta_ns, host_of
+from keepon.model.hosts import (
+    ETF_DELTA_NS,
+    Sourced,
+    Stage,
+    chosen,
+    etf_delta,
+    etf_delta_ns,
+    host_of,
+)
 from keepon.model.plan import Plan, PlannedStation
 from keepon.model.scenario import NicOptions, Scenario, Station
 from keepon.model.wire import FRAME_BYTES_MAX, JUMBO_BYTES_MAX
@@ -29,8 +36,8 @@ def _classes(planned: PlannedStation, paper: bool) -> dict[int, tuple[str, str]]
 
 
 def nic_spec(station: Station, driver: str) -> tuple[NicSpec, list[Sourced]]:
-    """What the simulator is told of a station's NIC, and the values that matter to its driver; all
-    of them chosen.
+    """A station's NIC as input of the simulator, and the values that matter to its driver; all of
+    them chosen.
     """
     own = station.nic
     ring = ["prefetch_slots", "fetch_ns", "restart_ns", "index_read_ns"]
@@ -89,6 +96,7 @@ def cpu_spec(station: Station) -> tuple[CpuSpec, list[Sourced]]:
 def keepon_spec(station: Station, planned: PlannedStation) -> KeeponSpec:
     """A port with driver "keepon"."""
     fields = driver_fields(station, planned)
+    fields.pop("backend", None)  # the simulator's ring is its own
     if not fields["frame_bytes_max"]:
         del fields["frame_bytes_max"]  # stated, it costs a larger budget
     return KeeponSpec(
@@ -105,18 +113,25 @@ def station_spec(
     plan: Plan,
     ports: list[str],
 ) -> tuple[StationSpec, list[Sourced]]:
-    """What the simulator is told of a station, and the sources of its host's numbers.
+    """A station as input of the simulator, and the sources of its host's numbers.
 
     Args:
         scenario, station, run, plan: whose, and in which run.
         ports: names of the station's ports, one at least.
     """
     driver = scenario.driver_of(station, run)
+    is_foreign = driver == foreign.DRIVER
+    if is_foreign:
+        driver, station = "standard", station.model_copy(update={"host": "ideal"})
     stages, sources = host_of(station.host, driver, scenario.host_tail_scale)
     # Neither other driver orders frames by txtime: ETF is the conventional driver's timing control
     # and sorts for the launch-time NIC, whose queue is a FIFO (KeepON paper section 6.1; the RFC's
     # "current limitations").
     release = "etf" if driver != "keepon" and station.release == "txtime" else station.release
+    if is_foreign:
+        release, jitter_ns = "sleep", station.jitter_ns
+        stages["wakeup"] = Stage(0, 0, 0.0, 1.0 if jitter_ns else 0.0, jitter_ns // 2, jitter_ns)
+        sources = [chosen("jitter_ns (foreign)", jitter_ns, "scenario", "wakeup")]
     delta_ns = ETF_DELTA_NS if station.etf_delta_ns == "auto" else int(station.etf_delta_ns)
     own_qdiscs = qdiscs.spec_of(scenario, station, driver)
     if own_qdiscs is not None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""PTP and gPTP for the simulator: what it is told, and what its clocks did as numbers of a result.
+"""PTP and gPTP for the simulator: its input, and what its clocks did as numbers of a result.
 
 Stamps of reception are the one thing that is calibrated here. Software sees a frame some time after
 it is complete; by how much that varies is taken from a publication (`keepon.model.hosts`) and never

@@ -187,10 +187,10 @@ def _shift_ps(starts_ps: dict[int, int], record: WireRecord, number: int) -> tup
     """
     seen = {seq: raw_ps for (stream, seq), raw_ps in record.raw_ps.items() if stream == number}
     nic = [record.phc_ps[number, seq] - raw_ps for seq, raw_ps in seen.items()]
-    told = [starts_ps[seq] - raw_ps for seq, raw_ps in seen.items() if seq in starts_ps]
+    of_verdicts = [starts_ps[seq] - raw_ps for seq, raw_ps in seen.items() if seq in starts_ps]
     if not nic:
         return 0, 0
-    shift_ps = statistics.median_low(told or nic)
+    shift_ps = statistics.median_low(of_verdicts or nic)
     return shift_ps, shift_ps - statistics.median_low(nic)
 
 
@@ -272,7 +272,7 @@ def stream_frames(
                 )
         elif raw_ps is not None and is_keepon:
             raise TraceError(
-                f"stream {stream.id}: frame {frame['seq']} was sent, but the kernel told no verdict"
+                f"stream {stream.id}: frame {frame['seq']} was sent without a verdict of the kernel"
             )
         elif raw_ps is not None:
             # Nobody promised an instant: that it was sent is all that is known, a stamp says no
@@ -330,20 +330,20 @@ def frame_ends(
     frames: list[TalkFrame],
     outcomes: dict[tuple[str, int, int], list[tuple[str, int]]],
 ) -> dict[int, tuple[str, int]]:
-    """Verdict and PHC time (ps, 0: not sent) of frames that the kernel told of, by number.
+    """Verdict and PHC time (ps, 0: not sent) of frames that the kernel reported, by number.
 
     They are taken out of `outcomes`.
     """
     found: dict[int, tuple[str, int]] = {}
     for frame in frames:
-        told = outcomes.get((device, stream.tc, frame["txtime_ns"]))
-        if told:
-            found[frame["seq"]] = told.pop(0)
+        reported = outcomes.get((device, stream.tc, frame["txtime_ns"]))
+        if reported:
+            found[frame["seq"]] = reported.pop(0)
     return found
 
 
 def load_json(files: dict[str, bytes], name: str, writer: str = "the guest") -> dict[str, Any]:
-    """A JSON file of the guest, or whoever else left it.
+    """A JSON file that the guest left, or another `writer`.
 
     Raises:
         TraceError: it is not there or not whole: its writer did not come to its end.

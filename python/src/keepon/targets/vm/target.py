@@ -86,6 +86,7 @@ def check_supported(scenario: Scenario) -> None:
         )
     for index, station in enumerate(scenario.station):
         where = f"key `station[{index}]"
+        check_real(where, station)
         if scenario.sync.mode == "ideal" and station.clock_ppm:
             raise ConfigError(
                 f'{where}.clock_ppm` = {station.clock_ppm}: must be 0 with sync.mode = "ideal" for'
@@ -108,7 +109,6 @@ def check_supported(scenario: Scenario) -> None:
                     f"{where}.nic.{key}` = {getattr(station.nic, key)}: must be {default.default}"
                     " for target vm; its NICs are those of keepon_hwsim"
                 )
-        check_real(where, station)
         tree = tree_of(station)
         if tree and isinstance(tree.root, Taprio) and tree.root.base_ns > GUEST_START_NS:
             raise ConfigError(
@@ -116,12 +116,23 @@ def check_supported(scenario: Scenario) -> None:
                 " which begins with 2026, and Linux waits for it; write base-time"
                 f" {tree.root.base_ns % tree.root.cycle_ns}, which has the same phase"
             )
+        if station.keepon.backend == "generic":
+            raise ConfigError(
+                f'{where}.keepon.backend` = "generic": must be "native" for target vm, whose NICs'
+                " lend their rings; take target host, or sim"
+            )
         if station.keepon.clock == "dual":
             raise ConfigError(
                 f'{where}.keepon.clock` = "dual": must be "interpolated" or "counter"; not'
                 " built yet"
             )
     for index, bridge in enumerate(scenario.bridge):
+        if bridge.stream_filter or bridge.police != "none":
+            key = "stream_filter" if bridge.stream_filter else "police"
+            raise ConfigError(
+                f"key `bridge[{index}].{key}`: must be left out for target vm; its bridges police"
+                " nothing"
+            )
         if isinstance(bridge.gates, dict):
             raise ConfigError(
                 f'key `bridge[{index}].gates`: must be "none" for target vm; its bridges have no'
@@ -213,8 +224,8 @@ def run_one(
     listens = {name: _listened(files, name) for name in guest.listeners}
     talks: dict[str, dict[str, Talk]] = {name: {} for name in guest.talkers}
     for stream in scenario.stream:
-        told = observations.load_json(files, f"talk-{stream.id}.json")
-        talks[stream.talker][stream.id] = cast(Talk, told)
+        talked = observations.load_json(files, f"talk-{stream.id}.json")
+        talks[stream.talker][stream.id] = cast(Talk, talked)
     names = verdict_names()
     streams: dict[str, StreamResult] = {}
     joined: dict[str, StreamFrames] = {}
@@ -231,7 +242,7 @@ def run_one(
         joined[stream.id] = frames
         driver_of = guest.driver(stream.talker)
         measured, document = measured_stream(
-            frames.arrays, stream, plan, driver_of, (start_ns, end_ns), names
+            frames.arrays, scenario, stream, plan, driver_of, (start_ns, end_ns), names
         )
         arrays[stream.id] = measured
         heard = {name: listens[name] for name in stream.listeners}

@@ -42,15 +42,13 @@ def _library() -> Any:
     except ImportError as error:
         raise EnvironmentProblemError(
             f"option --cluster: dask.distributed cannot be imported ({error}); "
-            "install it with: .venv/bin/python -m pip install -c constraints.txt distributed"
+            "install it beside keepon: pip install distributed"
         ) from error
 
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without the library's log on stderr: what goes wrong is told once, by the exceptions raised
-    here.
-    """
+    """Without the library's log on stderr: the exceptions raised here report each error once."""
     loggers = [logging.getLogger(name) for name in ("distributed", "distributed.client")]
     before = [logger.level for logger in loggers]
     try:

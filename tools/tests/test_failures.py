@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Lost, doubled, swapped and foreign frames, interfaces that cannot or are gone: counted, told,
-never silent.
+"""Lost, doubled, swapped and foreign frames, interfaces that cannot or are gone: counted and
+reported, never silent.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def test_foreign_and_broken_frames_are_not_counted(lab: Lab, tmp_path: Path) -> 
     assert [seen["seq"] for seen in result["frames"]] == [3]
 
 
-def test_more_streams_than_can_be_told_apart(lab: Lab, tmp_path: Path) -> None:
+def test_more_streams_than_can_be_counted(lab: Lab, tmp_path: Path) -> None:
     frames = [*(frame(0, stream=number) for number in range(70)), frame(1, stream=0)]
     code, result, out = deliver(lab, tmp_path, frames, "--count", "65")
     assert code == 1

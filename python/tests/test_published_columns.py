@@ -50,7 +50,7 @@ def test_the_case_study_has_them_under_any_name_and_of_any_length() -> None:
         ("bridge", "processing_ns", 1),
     ],
 )
-def test_another_experiment_is_told_from_it(kind: str, key: str, value: object) -> None:
+def test_another_experiment_is_not_taken_for_it(kind: str, key: str, value: object) -> None:
     effective = loading.load(HABITAT).effective()
     assert is_case_study(effective)
     other = copy.deepcopy(effective)

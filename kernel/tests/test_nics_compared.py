@@ -58,7 +58,7 @@ def test_as_good_as_the_kernels_own_driver(model: str, tmp_path: Path) -> None:
         }
         for name, each in drivers.items()
     }  # fmt: skip
-    script = "nics_twin_beside.sh"
+    script = "nics_twin_compared.sh"
     more: dict[str, Any] = {"tools": ["iperf3"], "icount_shift": 0}
     results = both({
         "pc": pc(tmp_path, script, said["pc"], flavour="amd64", model=model, **more),

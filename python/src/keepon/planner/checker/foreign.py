@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Streams of talkers of driver foreign: nothing is promised of them, and what is promised of others
+holds whenever their frames come.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+from keepon.model.plan import Draft, PlannedStation, PlannedStream
+from keepon.model.scenario import Load, Scenario, Stream
+from keepon.planner.checker.given import Given
+from keepon.planner.checker.streams import sum_ps
+
+
+def apart(scenario: Scenario, plan: Draft) -> tuple[Scenario, Draft, list[Stream]]:
+    """Scenario and plan without these streams, whose frames are best effort instead; and they."""
+    theirs = [
+        stream
+        for stream in scenario.stream
+        if scenario.station_named(stream.talker).driver == "foreign"
+    ]
+    names = {stream.id for stream in theirs}
+    frames = [
+        Load(
+            id=stream.id, talker=stream.talker, listener=end, frame_bytes=stream.frame_bytes,
+            tc=stream.tc, priority=stream.priority,
+        )
+        for stream in theirs
+        for end in stream.listeners
+    ]  # fmt: skip
+    stations: dict[str, PlannedStation] = {
+        name: {
+            **entry, "streams": {id: own for id, own in entry["streams"].items() if id not in names}
+        }
+        for name, entry in plan["stations"].items()
+    }  # fmt: skip
+    streams = {name: entry for name, entry in plan["streams"].items() if name not in names}
+    others = [stream for stream in scenario.stream if stream.id not in names]
+    update = {"stream": others, "load": [*scenario.load, *frames]}
+    return (
+        scenario.model_copy(update=update),
+        {**plan, "stations": stations, "streams": streams},
+        theirs,
+    )
+
+
+def check(given: Given, plan: Draft, streams: list[Stream]) -> list[str]:
+    """Check what the whole plan says of these streams."""
+    found = []
+    for stream in streams:
+        if (entry := plan["streams"].get(stream.id)) is None:
+            found.append(f"{stream.id} is not in the plan")
+        else:
+            found += [f"{stream.id}: {text}" for text in _wrong(given, stream, entry)]
+    return found
+
+
+def _wrong(given: Given, stream: Stream, entry: PlannedStream) -> list[str]:
+    ways = {end: given.shortest(stream.talker, end) for end in stream.listeners}
+    found = []
+    if entry["routes"] != {end: way[1:-1] for end, way in ways.items()}:
+        found.append("its routes are not the shortest")
+    if entry["windows"] or any(value is not None for value in entry["bounds"].values()):
+        found.append("something is promised of a talker that keeps no time")
+    if entry["frame_bytes_on_wire"] != stream.frame_bytes:
+        found.append("it is sent with another length than its own")
+    alone_ps = max(_alone_ps(given, stream, way) for way in ways.values())
+    if {entry["delay_planned_ps"], sum_ps(entry["terms"])} != {alone_ps}:
+        found.append(f"its delay is not the {alone_ps} ps of a frame that waits for nothing")
+    return found
+
+
+def _alone_ps(given: Given, stream: Stream, way: list[str]) -> int:
+    """The delay of a frame that is alone: it goes from node to node."""
+    at_ps = 0
+    for place in itertools.pairwise(way):
+        byte_ps, delay_ps = given.links[place]
+        at_ps += delay_ps + (8 * byte_ps if place[0] in given.bridges else 0)
+        if place[1] in given.bridges:
+            at_ps += stream.frame_bytes * byte_ps + 1000 * given.bridges[place[1]].processing_ns
+    return at_ps

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Streams of foreign talkers in a plan: the shortest way, no window and no bound."""
+
+from __future__ import annotations
+
+import itertools
+import re
+
+from keepon.errors import ConfigError
+from keepon.model import foreign
+from keepon.model.plan import Draft, PlannedStream
+from keepon.model.scenario import Scenario, Stream
+from keepon.model.topology import Topology
+from keepon.model.wire import PREAMBLE_BYTES, PS_PER_NS, byte_time_ps
+
+_LOAD = re.compile(r"`load\[(\d+)\]\.(\w+)` \(load ")
+
+
+def add(scenario: Scenario, document: Draft) -> Draft:
+    """The plan of what is left, with the streams of foreign talkers."""
+    others = dict(foreign.streams(scenario))
+    if document["status"] != "feasible" or not others:
+        return document
+    topology, planned = Topology(scenario), document["streams"]
+    for stream in others.values():
+        planned[stream.id] = _stream_document(scenario, topology, stream)
+        talked = document["stations"][topology.port_of(stream).name]["streams"]
+        talked[stream.id] = {"tc": stream.tc, "offset_ns": 0}
+    return {**document, "streams": {entry.id: planned[entry.id] for entry in scenario.stream}}
+
+
+def _stream_document(scenario: Scenario, topology: Topology, stream: Stream) -> PlannedStream:
+    """The delay is what frames take that wait for nothing."""
+    bridges = {bridge.name: bridge.processing_ns * PS_PER_NS for bridge in scenario.bridge}
+    found: list[tuple[int, PlannedStream]] = []
+    paths = topology.paths(stream)
+    for path in paths.values():
+        wires = [topology.wires[here, there] for here, there in itertools.pairwise(path)]
+        frame_ps = sum(stream.frame_bytes * byte_time_ps(wire.rate_bps) for wire in wires[:-1])
+        preamble_ps = sum(PREAMBLE_BYTES * byte_time_ps(wire.rate_bps) for wire in wires[1:])
+        processing_ps = sum(bridges[bridge] for bridge in path[1:-1])
+        propagation_ps = sum(wire.propagation_ns for wire in wires) * PS_PER_NS
+        delay_ps = frame_ps + preamble_ps + processing_ps + propagation_ps
+        document: PlannedStream = {
+            "route": path[1:-1],
+            "routes": {name: nodes[1:-1] for name, nodes in paths.items()},
+            "release_ns": 0, "release_early_ps": 0, "release_late_ps": 0,
+            "frame_bytes_on_wire": stream.frame_bytes, "padding_ps": 0,
+            "delay_planned_ps": delay_ps,
+            "bounds": {
+                "release_error_ns": None, "delay_min_ns": None, "delay_ns": None,
+                "jitter_ns": None, "data_age_ns": None,
+            },
+            "terms": {
+                "frame_ps": frame_ps, "processing_ps": processing_ps,
+                "propagation_ps": propagation_ps, "preamble_ps": preamble_ps,
+                "quantum_ps": 0, "clock_ps": 0, "held_ps": 0, "blocked_ps": 0,
+            },
+            "windows": [],
+        }  # fmt: skip
+        found.append((delay_ps, document))
+    return max(found, key=lambda entry: entry[0])[1]
+
+
+def named(error: ConfigError, scenario: Scenario, places: list[int]) -> ConfigError:
+    """The error, of the stream where it is of the load in its place."""
+
+    def stream(found: re.Match[str]) -> str:
+        place = int(found[1]) - len(scenario.load)
+        return found[0] if place < 0 else f"`stream[{places[place]}].{found[2]}` (stream "
+
+    text = _LOAD.sub(stream, str(error))
+    return error if text == str(error) else ConfigError(text)

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Stream filters and stream gates of a plan: a frame passes a bridge when the plan has it there, at
+its length, and not otherwise (IEEE Std 802.1Q-2022 clauses 8.6.5.3 and 8.6.5.4).
+"""
+
+from __future__ import annotations
+
+from keepon.errors import ConfigError
+from keepon.model.plan import PlannedFilter, PlannedGateInterval
+from keepon.model.policing import TAGGED_OVERHEAD_BYTES
+from keepon.model.scenario import BRIDGE_CLOCK_ERROR_NS
+from keepon.model.wire import PS_PER_NS, ceil_ns, preamble_time_ps
+from keepon.planner.network.flows import Placement
+from keepon.planner.network.ground import Ground
+from keepon.planner.network.trees import Leg
+
+_Span = tuple[int, int, int]
+"""From when until when a gate is open, in ns, and for how many octets."""
+
+
+def refuse(ground: Ground) -> None:
+    """Refuse gates of bridges whose clocks nothing sets.
+
+    Raises:
+        ConfigError: names the bridge.
+    """
+    sync = ground.scenario.sync
+    for index, bridge in enumerate(ground.scenario.bridge):
+        if bridge.police != "none" and sync.mode in ("none", "ptp"):
+            raise ConfigError(
+                f'key `bridge[{index}].police` (bridge "{bridge.name}") = "{bridge.police}": must'
+                f' be "none" with sync.mode = "{sync.mode}", which does not set the clocks of'
+                ' bridges; choose it, or sync.mode = "gptp"'
+            )
+
+
+def filters(ground: Ground, bridge: str, placed: dict[str, list[Placement]]) -> list[PlannedFilter]:
+    """Filters of a bridge, in the order of streams; those of talkers without bounds have no gate.
+
+    With `police` "edge": of streams whose talker is linked to the bridge.
+    """
+    police, found = ground.bridges[bridge].police, []
+    for name, placements in placed.items():
+        flow, tree = placements[0].flow, placements[0].tree
+        into = next((leg for leg in tree.legs if leg.there == bridge), None)
+        if police == "none" or into is None or (police == "edge" and into.parent >= 0):
+            continue
+        station = flow.station
+        octets = (
+            station.planned_frame_bytes(flow.stream)
+            + ground.lengths.trim_bytes(station).more
+            - TAGGED_OVERHEAD_BYTES
+        )
+        entry: PlannedFilter = {"stream": name, "max_sdu_bytes": octets}
+        spans = [_span(ground, placement, into, octets) for placement in placements]
+        period_ns = flow.period_ps // PS_PER_NS
+        if station.bounded and (intervals := _intervals(spans, period_ns)):
+            entry["base_ns"], entry["entries"] = intervals
+        found.append(entry)
+    return found
+
+
+def _span(ground: Ground, placed: Placement, into: Leg, octets: int) -> _Span:
+    """When the last bit of a frame arrives at the end of a leg, by the bridge's clock."""
+    station, scenario = placed.flow.station, ground.scenario
+    if into.parent < 0:
+        early_ps = placed.release_ps + station.error_low_ps
+        late_ps = placed.release_ps + station.error_high_ps
+    else:
+        hop = next(
+            each for each in placed.hops if (each.bridge, each.peer) == (into.here, into.there)
+        )
+        preamble_ps = preamble_time_ps(ground.topology.wires[into.here, into.there].rate_bps)
+        early_ps, late_ps = hop.early_ps + preamble_ps, hop.late_ps + preamble_ps
+    least_ps, most_ps = ground.frame_ps(placed.flow, into.here, into.there)
+    way_ps = ground.topology.wires[into.here, into.there].propagation_ns * PS_PER_NS
+    clock_ps = 0
+    if scenario.sync.mode == "gptp":
+        clock_ps = (BRIDGE_CLOCK_ERROR_NS + scenario.asymmetry_error_ns(into.there)) * PS_PER_NS
+    return (
+        (early_ps + way_ps + least_ps - clock_ps) // PS_PER_NS,
+        ceil_ns(late_ps + way_ps + most_ps + clock_ps) + 1,
+        octets,
+    )
+
+
+def _intervals(spans: list[_Span], period_ns: int) -> tuple[int, list[PlannedGateInterval]] | None:
+    """Base time and entries of a gate that is open in these spans; None: it would never close."""
+    merged: list[_Span] = []
+    for start, end, octets in sorted(spans):
+        if merged and start <= merged[-1][1]:
+            first, until, before = merged[-1]
+            merged[-1] = (first, max(until, end), before + octets)
+        else:
+            merged.append((start, end, octets))
+    if len(merged) > 1 and merged[-1][1] >= merged[0][0] + period_ns:
+        start, end, octets = merged.pop()
+        first, until, before = merged[0]
+        merged[0] = (start - period_ns, max(until, end - period_ns), before + octets)
+    if merged[-1][1] >= merged[0][0] + period_ns:
+        return None
+    entries: list[PlannedGateInterval] = []
+    for (start, end, octets), (following, _, _) in zip(
+        merged, [*merged[1:], (merged[0][0] + period_ns, 0, 0)], strict=True
+    ):
+        entries += [
+            {"open": True, "ns": end - start, "octets": octets},
+            {"open": False, "ns": following - end},
+        ]
+    return merged[0][0] % period_ns, entries
