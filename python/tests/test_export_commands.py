@@ -685,3 +685,16 @@ def test_long_entries_are_several_for_fields_of_32_bits() -> None:
     )
     assert port.cycle_ns == sum(entry["ns"] for entry in gates)
     assert len(port.entries) == len(gates) + 1
+
+
+@pytest.mark.parametrize(("ring_slots", "noted"), [(512, True), (256, False)])
+def test_a_ring_longer_than_the_card_of_a_raspberry_pi_is_noted(
+    ring_slots: int, noted: bool
+) -> None:
+    text = THREE.read_text(encoding="utf-8")
+    text = text.replace("batch_slots = 8", f"batch_slots = 8\nring_slots = {ring_slots}", 1)
+    scenario = loading.parse(text, "three.toml")
+    notes = commands.export(Planned(scenario, session.planned(scenario))).notes
+    found = [note for note in notes if "refuses longer rings" in note]
+    assert bool(found) == noted
+    assert not noted or "left 512" in found[0]

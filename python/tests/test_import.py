@@ -10,8 +10,8 @@ from typing import Any
 import openpyxl
 import pytest
 from helpers import ROOT
-from keepon.cli import app
-from keepon.errors import EXIT_INPUT, EXIT_MET
+from keepon.cli import app, new_command
+from keepon.errors import EXIT_INPUT, EXIT_MET, ConfigError
 from keepon.export import streamtable
 from keepon.model import loading
 from keepon.model.scenario import Scenario
@@ -142,13 +142,13 @@ def test_all_that_is_wrong_is_said_with_row_and_column(keepon: Any) -> None:
         ("", "has no column for talker: one of its first 20 rows must name it as one of talker,"),
         ("a,b\n1,2\n", "has no column for talker"),
         ("talker,listener,size\n", "has no column for period: one of its first 20 rows must"),
-        ("talker,listener,period [us],size\n", "has no row below its header; add a stream"),
+        ("talker,listener,period [us],size\n", "has no row of a stream below its header"),
         ("talker,listener,period,size\na,b,250,64\na,c,500,64\n",
          'column "period" has no unit; write it into the header, "period [us]", or each cell'),
         ("talker,listener,rate,size\na,b,59.94,64\n",
          'row 2, column "rate" = "59.94": repeats in whole ns after 2997 frames: must do so after'
          ' at most 128; write "60000/1001" if that is meant'),
-        ("talker,listener,rate,size\na,b,0,64\n", '"0": must be above 0 Hz or kHz; write it so'),
+        ("talker,listener,rate,size\na,b,0,64\n", '"0": must be above 0 Hz, kHz, kb/s or Mb/s'),
     ],
 )  # fmt: skip
 def test_what_is_no_table_of_streams(keepon: Any, text: str, said: str) -> None:
@@ -242,3 +242,38 @@ def test_what_new_refuses(keepon: Any, arguments: tuple[str, ...], said: str) ->
 def test_the_page_names_the_first_names_of_each_column() -> None:
     for names in streamtable.COLUMNS.values():
         assert names.partition(",")[0] in PAGE
+
+
+LOADS = """Stream; Talker; Listeners; Cycle [ms]; Rate [Mb/s]; Size; Deadline; PCP
+set; plc; drive; 1; ; 120; 250 us; 6
+video1..2; cam1..2; rec; ; 300; ; ;
+log; plc; rec, drive; ; 0,5; 1500; ; 1
+"""
+
+
+def test_a_row_with_a_bit_rate_is_best_effort(tmp_path: Path) -> None:
+    table = tmp_path / "cell.csv"
+    table.write_text(LOADS)
+    file = tmp_path / "cell.toml"
+    new_command.read(table, file)
+    scenario = loading.load(file)
+    assert [stream.id for stream in scenario.stream] == ["set"]
+    assert [
+        (load.id, load.talker, load.listener, load.rate_bps, load.frame_bytes, load.priority)
+        for load in scenario.load
+    ] == [
+        ("video1", "cam1", "rec", 300_000_000, 1518, 0),
+        ("video2", "cam2", "rec", 300_000_000, 1518, 0),
+        ("log-1", "plc", "rec", 500_000, 1500, 1),
+        ("log-2", "plc", "drive", 500_000, 1500, 1),
+    ]
+    for change, message in (
+        (("300; ;", "300; ; 5 ms"), 'row 3, column "Deadline" = "5 ms": is beside a bit rate'),
+        (("[Mb/s]", "[baud]"), 'row 3, column "Rate [baud]" = "300": must be above 0 Hz'),
+        (("; 300;", "; 300 Tb;"), '"300 Tb": must be above 0 Hz'),
+        (("; 300;", "; 0;"), "must be"),
+    ):
+        table.write_text(LOADS.replace(*change))
+        with pytest.raises(ConfigError) as error:
+            streamtable.read(table)
+        assert message in str(error.value)

@@ -20,6 +20,7 @@ from keepon.model import loading
 from keepon.model.plan import Plan
 from keepon.model.scenario import Scenario
 from keepon.planner.verify import problems
+from keepon.report import screen
 from keepon.targets.sim.runner import simulate_build
 
 MS_NS = 1_000_000
@@ -272,3 +273,30 @@ def test_tc_gets_the_filters_of_plan_and_scenario() -> None:
         f" {given['base_ns']} sched-entry open {MS_NS - shut_ns} -1 1208"
         f" sched-entry close {shut_ns} -1 -1",
     ]
+
+
+def test_a_bought_device_is_metered_where_it_enters() -> None:
+    """Its own frames pass at any phase; sent far too often, best effort beside it is whole."""
+    text = CELL.replace("POLICE", "edge").replace(
+        'driver = "launchtime"\nhost = "tsn-end-station"',
+        'driver = "foreign"\njitter_ns = 50_000\nclock_ppm = 80.0',
+    )
+    text = text.replace('id = "get"\n', 'id = "get"\npriority = 3\n')
+    text += '[[load]]\nid = "video"\ntalker = "plc"\nlistener = "drive"\nrate_bps = 50_000_000\n'
+    scenario = loading.parse(text, "cell.toml")
+    plan = session.planned(scenario)
+    entry = plan["bridges"]["sw"]["stream_filters"][-1]
+    (needed, *_) = screen.needs(scenario, plan)
+    assert needed == "needs no 802.1Qbv: switches with 3 queues or more, by priority (PCP)"
+    # 1600 bits each 999 920 ns, and a burst of a frame and 5 % of one.
+    assert (entry["stream"], entry["cir_bps"], entry["cbs_bytes"]) == ("get", 1_600_129, 211)
+    run = simulate_build(scenario, plan, "keepon", 1)[1].document
+    assert run["streams"]["get"]["lost"] == {} and run["streams"]["get"]["delivered"] > 90
+    for wrong, word in ((("cir_bps", 1_590_000), "bit/s"), (("cbs_bytes", 200), "burst")):
+        changed = copy.deepcopy(plan)
+        changed["bridges"]["sw"]["stream_filters"][-1].update([wrong])
+        assert word in problems(scenario, changed)[0]
+    babbling = loading.parse(text + BABBLE.replace("7_100", "3_000"), "cell.toml")
+    run = simulate_build(babbling, plan, "keepon", 1)[1].document
+    assert run["streams"]["set"]["outcome"] == "met" and run["loads"]["video"]["lost"] == {}
+    assert run["bridges"]["sw"]["stream_filters"][-1]["red"] > 10_000

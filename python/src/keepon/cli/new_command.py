@@ -87,8 +87,9 @@ def write(file: Path, asked: Asked) -> str:
     homes = _homes(asked.at, table.stations, starter.bridge_names(count))
     what = f"with the {len(table.stations)} stations of {one_line(asked.table.name)}"
     text = starter.of_streams(
-        shape, name, table.stations, count, homes, table.streams, file.name, asked.rate, what
-    )
+        shape, name, table.stations, count, homes, table.streams, file.name, asked.rate, what,
+        table.loads,
+    )  # fmt: skip
     loading.parse(text, str(asked.table))
     for note in table.notes:
         edge.say(f"note: {note}")

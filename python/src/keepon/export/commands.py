@@ -81,6 +81,32 @@ def first_frames_note(machine: Machine) -> str | None:
     )
 
 
+GENET_RING_SLOTS = 256
+"""Descriptors of the Raspberry Pi 4's own card (docs/nics.md)."""
+
+
+def ring_note(planned: Planned) -> str | None:
+    """Stations with a longer ring than the card of the machine that their host model is of."""
+    hosts = {
+        station.name: station.host if isinstance(station.host, str) else station.host.base
+        for station in planned.scenario.station
+    }
+    ports = Topology(planned.scenario).ports
+    longer = {
+        name: entry["ring_slots"]
+        for name, entry in planned.plan["stations"].items()
+        if hosts[ports[name].station] == "raspberry-pi-4"
+        and entry.get("ring_slots", 0) > GENET_RING_SLOTS
+    }
+    if not longer:
+        return None
+    listed = ", ".join(f"{name} {slots}" for name, slots in longer.items())
+    return (
+        f"a Raspberry Pi 4's own card has {GENET_RING_SLOTS} descriptors and refuses longer rings:"
+        f" {listed}; state keepon.ring_slots = {GENET_RING_SLOTS} for stations on it"
+    )
+
+
 def script(machine: Machine, station: Station) -> str:
     """The whole script."""
     found = setup(machine, station)
@@ -240,6 +266,8 @@ def _notes(planned: Planned, machine: Machine) -> Iterator[str]:
         note = _not_by_tc(port)
         if note is not None:
             yield note
+    if (note := ring_note(planned)) is not None:
+        yield note
     yield from policing.notes(planned)
     sync = planned.scenario.sync
     if not sync.by_ptp:

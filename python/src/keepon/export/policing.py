@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from keepon.export.exported import Planned, port_name
-from keepon.model.policing import FlowMeter, StreamFilter, StreamGate, streams_of
+from keepon.model.policing import StreamFilter, StreamGate, streams_of
 from keepon.model.scenario import Bridge
 from keepon.model.topology import Topology
 
@@ -56,11 +56,8 @@ def _gate(gate: StreamGate) -> str:
     return f"base-time {gate.base_ns} {' '.join(entries)}"
 
 
-def _meter(meter: FlowMeter) -> str:
-    return (
-        f"rate {meter.cir_bps}bit burst {meter.cbs_bytes}b mtu {_METERED_MTU_BYTES}"
-        " conform-exceed drop/pipe"
-    )
+def _profile(cir_bps: int, cbs_bytes: int, mtu_bytes: int = _METERED_MTU_BYTES) -> str:
+    return f"rate {cir_bps}bit burst {cbs_bytes}b mtu {mtu_bytes} conform-exceed drop/pipe"
 
 
 def _longest(max_sdu_bytes: int) -> str:
@@ -105,7 +102,9 @@ def _rules(planned: Planned, bridge: Bridge) -> Iterator[_Rule]:
         if entry.gate is not None:
             yield once("gate", gates.index(entry.gate), _gate(bridge.stream_gate[entry.gate]))
         if entry.meter is not None:
-            yield once("police", meters.index(entry.meter), _meter(bridge.flow_meter[entry.meter]))
+            meter = bridge.flow_meter[entry.meter]
+            profile = _profile(meter.cir_bps, meter.cbs_bytes)
+            yield once("police", meters.index(entry.meter), profile)
 
     for entry in bridge.stream_filter:
         for flow in streams_of(planned.scenario, entry) or into:
@@ -119,6 +118,10 @@ def _rules(planned: Planned, bridge: Bridge) -> Iterator[_Rule]:
                 for each in found["entries"]
             ]
             words.append(f"action gate base-time {found['base_ns']} {' '.join(listed)}")
+        if "cir_bps" in found:
+            mtu_bytes = found["max_sdu_bytes"] + _MAC_HEADER_BYTES
+            profile = _profile(found["cir_bps"], found["cbs_bytes"], mtu_bytes)
+            words = [f"action police {profile}"]
         yield _Rule(found["stream"], into[found["stream"]], tuple(words))
 
 

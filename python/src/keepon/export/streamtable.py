@@ -19,7 +19,7 @@ from pydantic import ValidationError
 from keepon.errors import ConfigError, one_line
 from keepon.model import ranges, rates, validation
 from keepon.model.loading import TEXT_MOST
-from keepon.model.scenario import Stream
+from keepon.model.scenario import Load, Stream
 from keepon.model.scenariochecks import Wrong
 from keepon.model.tables import SECOND_NS
 from keepon.model.units import unit_of
@@ -31,6 +31,7 @@ COLUMNS = {
     " to, sink, consumer, consumers, subscriber, subscribers, destination node, dst node",
     "period_ns": "period, cycle, cycle time, interval, send interval, update time",
     "rate": "rate, frequency, frame rate, fps",
+    "rate_bps": "bit rate, bitrate, data rate, bandwidth, throughput",
     "frame_bytes": "size, length, bytes, frame size, frame length, frame bytes, frame, packet size",
     "payload_bytes": "payload, payload size, payload length, payload bytes, data size, data length",
     "deadline_ns": "deadline, latency, max latency, maximum latency, max delay, delay",
@@ -40,13 +41,19 @@ COLUMNS = {
 }
 """Keys of a stream, and what a column with them may be called; the first is the plain name."""
 _KEY_OF = {name: key for key, names in COLUMNS.items() for name in names.split(", ")}
-_NEEDED = (("talker",), ("listeners",), ("period_ns", "rate"), ("frame_bytes", "payload_bytes"))
+_NEEDED = (
+    ("talker",),
+    ("listeners",),
+    ("period_ns", "rate", "rate_bps"),
+    ("frame_bytes", "payload_bytes"),
+)
 _UNITS = {
     "usec": "us", "msec": "ms", "sec": "s", "microseconds": "us", "milliseconds": "ms",
     "nanoseconds": "ns", "seconds": "s", "byte": "B", "bytes": "B", "octet": "B", "octets": "B",
     "b": "B", "kb": "kB", "hz": "Hz", "1/s": "Hz", "/s": "Hz", "fps": "Hz", "khz": "kHz",
 }  # fmt: skip
 _RATES = {"Hz": 1, "kHz": 1000}
+_OF_LOADS = ("id", "talker", "listeners", "rate_bps", "frame_bytes", "priority")
 _AROUND_BYTES = 22
 """What a frame has beside its payload: addresses and type 14, tag with the priority 4, FCS 4."""
 _LEAST_BYTES = 64
@@ -75,12 +82,13 @@ class StreamTable:
     """What a table says.
 
     Attributes:
-        streams: keys and values of each as a scenario has them, units kept.
+        streams, loads: keys and values of each as a scenario has them, units kept.
         stations: in the order in which the table names them.
         notes: what was left out or changed.
     """
 
     streams: list[dict[str, Any]] = field(default_factory=list)
+    loads: list[dict[str, Any]] = field(default_factory=list)
     stations: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -174,9 +182,16 @@ def _columns(headers: Sequence[str]) -> list[Column]:
         key = _KEY_OF.get(" ".join(tokens).lower())
         if key and key not in found:
             unit_of_key = unit_of(key)
-            known = _RATES if unit_of_key is None else unit_of_key.sizes
-            found[key] = Column(key, header, place, unit if unit in known else "")
+            known = {**_RATES, **_sizes("rate_bps")} if unit_of_key is None else unit_of_key.sizes
+            # A rate in what is no unit of one is refused at its cells.
+            kept = unit in known or (key == "rate" and inner)
+            found[key] = Column(key, header, place, unit if kept else "")
     return list(found.values())
+
+
+def _sizes(key: str) -> dict[str, int]:
+    unit = unit_of(key)
+    return {} if unit is None else unit.sizes
 
 
 def _unit(text: str) -> str:
@@ -209,8 +224,9 @@ class _Reader:
                 self._row(number, cells, columns)
         self.wrong.end()
         if not self.table.streams:
-            raise ConfigError(f"{self.path}: has no row below its header; add a stream")
+            raise ConfigError(f"{self.path}: has no row of a stream below its header; add one")
         used = [name for one in self.table.streams for name in (one["talker"], *one["listeners"])]
+        used += [one[key] for one in self.table.loads for key in ("talker", "listener")]
         self.table.stations = list(dict.fromkeys(used))
         changed = [f"{old} -> {new}" for old, new in self.names.items() if old != new]
         if changed:
@@ -249,7 +265,10 @@ class _Reader:
             ),
         )
         for one in expanded["stream"]:
-            self._keep(number, one, written)
+            if "rate_bps" in one:
+                self._keep_load(number, one, written)
+            else:
+                self._keep(number, one, written)
 
     def _cell(self, number: int, column: Column, text: str, stream: dict[str, Any]) -> None:
         """What a cell says, into the stream."""
@@ -304,19 +323,50 @@ class _Reader:
             )
         if unit in ("", "ns", "B") and re.fullmatch(r"\d{1,18}", digits):
             return int(digits)
-        return f"{digits} {unit or 'B'}"
+        return f"{digits} {unit or ('b/s' if column.key == 'rate_bps' else 'B')}"
 
     def _rate(self, number: int, column: Column, text: str) -> dict[str, Any]:
         """A rate in frames a second, as a period where that is a whole number of ns."""
         split = self._split(number, column, text)
+        if split and split[1] in _sizes("rate_bps"):
+            return {"rate_bps": f"{split[0]} {split[1]}"}
         rate = Fraction(split[0]) * _RATES.get(split[1] or "Hz", 0) if split else Fraction(0)
         if rate <= 0:
-            raise self._refusal(number, column, text, "must be above 0 Hz or kHz; write it so")
+            raise self._refusal(
+                number, column, text, "must be above 0 Hz, kHz, kb/s or Mb/s; write it so"
+            )
         if wrong := rates.too_long(rate):
             raise self._refusal(number, column, text, wrong)
         if SECOND_NS % rate == 0:
             return {"period_ns": int(SECOND_NS / rate)}
         return {"rate_hz": int(rate) if rate.denominator == 1 else str(rate)}
+
+    def _keep_load(self, number: int, row: dict[str, Any], written: dict[str, Column]) -> None:
+        """A row with a bit rate: best effort to each listener."""
+        more = [key for key in row if key not in _OF_LOADS]
+        if more:
+            column = written.get(more[0]) or written.get("rate")
+            self.wrong.add(
+                self._refusal(
+                    number, column, row[more[0]],
+                    "is beside a bit rate, which makes the row best effort; leave one of both out",
+                )
+            )  # fmt: skip
+            return
+        listeners = row.pop("listeners", [])
+        for count, listener in enumerate(listeners):
+            name = row["id"] if len(listeners) == 1 else f"{row['id']}-{count + 1}"
+            load = {**row, "id": name, "listener": listener}
+            try:
+                Load.model_validate(load)
+            except ValidationError as failure:
+                for each in validation.every(failure, load, Load):
+                    key = re.match(r"\w*", each.key)[0]  # type: ignore[index]
+                    column = written.get(key) or written.get("rate")
+                    rule = f"{each.rule}; {each.remedy}" if each.remedy else each.rule
+                    self.wrong.add(self._refusal(number, column, each.value, rule, key))
+                return
+            self.table.loads.append(load)
 
     def _keep(self, number: int, stream: dict[str, Any], written: dict[str, Column]) -> None:
         """One stream if it may be one; what has the id of another is a further listener of it."""

@@ -202,8 +202,8 @@ class Bridge(Table):
     police: Literal["none", "edge", "all"] = "none"
     """Whether the plan has stream filters for the bridge, each with a stream gate that is open
     while a frame of the stream may arrive, and shut otherwise: "edge" for streams whose talker is
-    linked to it, "all" for all that pass. Frames at other times, more and longer ones end
-    there."""
+    linked to it, "all" for all that pass. Frames at other times, more and longer ones end there.
+    Talkers of driver standard have no gate, those of driver foreign a flow meter."""
     stream_filter: list[StreamFilter] = Field(default_factory=list)
     """Filters of per-stream filtering and policing, in order. Target sim only."""
     stream_gate: dict[str, StreamGate] = Field(default_factory=dict)

@@ -185,8 +185,9 @@ class PlannedGateInterval(TypedDict):
 
 @with_config(CLOSED)
 @together("base_ns entries")
+@together("cir_bps cbs_bytes")
 class PlannedFilter(TypedDict):
-    """The stream filter of one stream; without `entries` it has no stream gate."""
+    """The stream filter of one stream, with a stream gate, a flow meter, or neither."""
 
     stream: str
     """id"""
@@ -196,6 +197,10 @@ class PlannedFilter(TypedDict):
     """when a cycle of the stream gate starts, by the bridge's clock"""
     entries: NotRequired[Annotated[list[PlannedGateInterval], Field(min_length=1)]]
     """its list; a cycle is as long as all of them"""
+    cir_bps: NotRequired[AtLeastOne]
+    """committed rate of a flow meter"""
+    cbs_bytes: NotRequired[AtLeastOne]
+    """its committed burst"""
 
 
 @with_config(CLOSED)

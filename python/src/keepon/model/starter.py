@@ -43,9 +43,12 @@ def starter(shape: str, name: str, stations: int, bridges: int, file: str, rate:
         for device in nodes[1:]
         for word, talker, listener in (("set", nodes[0], device), ("get", device, nodes[0]))
     ]  # fmt: skip
-    load = {"talker": nodes[0], "listener": nodes[-1], "frame_bytes": _LOAD_BYTES}
+    load = {
+        "id": "files", "talker": nodes[0], "listener": nodes[-1], "rate_bps": "50 Mb/s",
+        "frame_bytes": _LOAD_BYTES,
+    }  # fmt: skip
     what = f"with a controller and {stations - 1} devices"
-    return of_streams(shape, name, nodes, bridges, {}, streams, file, rate, what, load)
+    return of_streams(shape, name, nodes, bridges, {}, streams, file, rate, what, [load])
 
 
 def of_streams(
@@ -58,9 +61,9 @@ def of_streams(
     file: str,
     rate: str,
     what: str,
-    load: Mapping[str, Any] | None = None,
+    loads: Sequence[Mapping[str, Any]] = (),
 ) -> str:
-    """The text of a scenario with these streams, keys and values of each.
+    """The text of a scenario with these streams and loads, keys and values of each.
 
     Args:
         nodes: the stations, on the bridges in turn; of a star's bridges not on the first, which is
@@ -89,7 +92,7 @@ def of_streams(
             {key: _toml(value) for key, value in {**stream, "advance_ns": _ADVANCE_NS}.items()}
             for stream in streams
         ],
-        load=load,
+        loads=[{key: _toml(value) for key, value in load.items()} for load in loads],
     )
 
 

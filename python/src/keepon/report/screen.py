@@ -189,6 +189,25 @@ def links(used: list[Use], all_of_them: bool) -> Table:
     return table
 
 
+def _queues(scenario: Scenario) -> str:
+    """How many queues a bridge needs for what passes it; nothing if one is enough."""
+    topology, classes = Topology(scenario), dict[str, set[int]]()
+    bridges = {bridge.name: bridge for bridge in scenario.bridge}
+    ways = [(flow.priority, way) for _, flow, way in topology.best_effort]
+    ways += [
+        (stream.priority, way)
+        for stream in scenario.stream
+        for way in topology.paths(stream).values()
+    ]
+    own = [scenario.sync.priority] if scenario.sync.by_ptp else []
+    for priority, way in ways:
+        for name in way[1:-1]:
+            taken = {bridges[name].class_of(each) for each in (priority, *own)}
+            classes.setdefault(name, set()).update(taken)
+    most = max(map(len, classes.values()), default=1)
+    return f": switches with {most} queues or more, by priority (PCP)" if most > 1 else ""
+
+
 def needs(scenario: Scenario, plan: Plan) -> list[str]:
     """What the plan asks of bridges and of clocks."""
     bridges = {
@@ -206,14 +225,16 @@ def needs(scenario: Scenario, plan: Plan) -> list[str]:
         if any(bridges[bridge.name] and bridge.gate_guard == AWARE for bridge in scenario.bridge):
             switches += f", {AWARE} gates"
     else:
-        switches = "no 802.1Qbv"
+        switches = "no 802.1Qbv" + _queues(scenario)
     needed = [f"needs {switches}"]
     filters = [bridge.get("stream_filters", []) for bridge in plan["bridges"].values()]
     if policing := [found for found in filters if found]:
         gates = sum("entries" in entry for found in policing for entry in found)
+        meters = sum("cir_bps" in entry for found in policing for entry in found)
         needed.append(
             f"needs {len(policing)} switch{'es' if len(policing) > 1 else ''} with 802.1Qci: at"
-            f" most {max(map(len, policing))} stream filters, {gates} stream gates in all"
+            f" most {max(map(len, policing))} stream filters; in all {gates} stream gates, {meters}"
+            f" flow meters"
         )
     mode = scenario.sync.mode
     if mode in CLOCKS:

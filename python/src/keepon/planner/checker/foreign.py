@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 
-from keepon.model.plan import Draft, PlannedStation, PlannedStream
+from keepon.model.plan import Draft, PlannedBridge, PlannedStation, PlannedStream
 from keepon.model.scenario import Load, Scenario, Stream
 from keepon.planner.checker.given import Given
 from keepon.planner.checker.streams import sum_ps
@@ -36,11 +36,15 @@ def apart(scenario: Scenario, plan: Draft) -> tuple[Scenario, Draft, list[Stream
         for name, entry in plan["stations"].items()
     }  # fmt: skip
     streams = {name: entry for name, entry in plan["streams"].items() if name not in names}
+    bridges: dict[str, PlannedBridge] = {}
+    for name, document in plan["bridges"].items():
+        own = [e for e in document.get("stream_filters", []) if e["stream"] not in names]
+        bridges[name] = {**document, "stream_filters": own}
     others = [stream for stream in scenario.stream if stream.id not in names]
     update = {"stream": others, "load": [*scenario.load, *frames]}
     return (
         scenario.model_copy(update=update),
-        {**plan, "stations": stations, "streams": streams},
+        {**plan, "stations": stations, "streams": streams, "bridges": bridges},
         theirs,
     )
 
@@ -53,7 +57,40 @@ def check(given: Given, plan: Draft, streams: list[Stream]) -> list[str]:
             found.append(f"{stream.id} is not in the plan")
         else:
             found += [f"{stream.id}: {text}" for text in _wrong(given, stream, entry)]
+            found += [f"{stream.id}: {text}" for text in _filters(given, plan, stream)]
     return found
+
+
+def _filters(given: Given, plan: Draft, stream: Stream) -> list[str]:
+    """Its filter is where it enters, and passes it: n frames come in no less than n - 1 periods
+    but the jitter.
+    """
+    first = given.leaves[stream.id][1] if stream.id in given.leaves else ""
+    first = first or given.shortest(stream.talker, stream.listeners[0])[1]
+    own = {
+        name: [e for e in document.get("stream_filters", []) if e["stream"] == stream.id]
+        for name, document in plan["bridges"].items()
+    }
+    wanted = first in given.bridges and given.bridges[first].police != "none"
+    if [name for name, entries in own.items() for _ in entries] != [first] * wanted:
+        return ["its stream filter is not at the bridge where it enters"]
+    if not wanted:
+        return []
+    (entry,) = own[first]
+    talker = given.scenario.station_named(stream.talker)
+    frames_per_ns = (1 + talker.clock_ppm / 1e6) / stream.period_ns
+    rate_bps = stream.frame_bytes * 8e9 * frames_per_ns
+    burst_bytes = stream.frame_bytes * (1 + talker.jitter_ns * frames_per_ns)
+    cir_bps, cbs_bytes = entry.get("cir_bps", 0), entry.get("cbs_bytes", 0)
+    # A period of whole ns is rounded by half of one.
+    off = 1 / stream.period_ns
+    if not rate_bps * (1 - off) <= cir_bps <= rate_bps * (1 + off) + 1:
+        return [f"its flow meter has {cir_bps} bit/s, it sends {rate_bps:.0f}"]
+    if not burst_bytes * (1 - off) <= cbs_bytes <= burst_bytes * (1 + off) + 1:
+        return [f"its flow meter has a burst of {cbs_bytes}, it needs {burst_bytes:.0f}"]
+    if entry["max_sdu_bytes"] != stream.frame_bytes - 22 or "entries" in entry:
+        return ["its stream filter is not for its frames"]
+    return []
 
 
 def _wrong(given: Given, stream: Stream, entry: PlannedStream) -> list[str]:

@@ -9,7 +9,9 @@ import re
 from keepon.errors import ConfigError
 from keepon.model import foreign
 from keepon.model.plan import Draft, PlannedStream
+from keepon.model.policing import TAGGED_OVERHEAD_BYTES
 from keepon.model.scenario import Scenario, Stream
+from keepon.model.tables import SECOND_NS
 from keepon.model.topology import Topology
 from keepon.model.wire import PREAMBLE_BYTES, PS_PER_NS, byte_time_ps
 
@@ -26,7 +28,27 @@ def add(scenario: Scenario, document: Draft) -> Draft:
         planned[stream.id] = _stream_document(scenario, topology, stream)
         talked = document["stations"][topology.port_of(stream).name]["streams"]
         talked[stream.id] = {"tc": stream.tc, "offset_ns": 0}
+        _police(scenario, document, stream, planned[stream.id]["route"][:1])
     return {**document, "streams": {entry.id: planned[entry.id] for entry in scenario.stream}}
+
+
+def _police(scenario: Scenario, document: Draft, stream: Stream, first: list[str]) -> None:
+    """A stream filter at the bridge that the talker is linked to, if that polices: a flow meter
+    that frames of its period and jitter never exceed, however these fall.
+    """
+    for bridge in scenario.bridge:
+        if bridge.name not in first or bridge.police == "none":
+            continue
+        period_ns = foreign.sent_period_ns(scenario, stream)
+        together = period_ns + scenario.station_named(stream.talker).jitter_ns
+        document["bridges"][bridge.name].setdefault("stream_filters", []).append(
+            {
+                "stream": stream.id,
+                "max_sdu_bytes": stream.frame_bytes - TAGGED_OVERHEAD_BYTES,
+                "cir_bps": -(-stream.frame_bytes * 8 * SECOND_NS // period_ns),
+                "cbs_bytes": -(-stream.frame_bytes * together // period_ns),
+            }
+        )
 
 
 def _stream_document(scenario: Scenario, topology: Topology, stream: Stream) -> PlannedStream:

@@ -43,6 +43,7 @@ def psfp_spec(
     """
     names, meters = list(bridge.stream_gate), list(bridge.flow_meter)
     gates = [_gate(name, gate) for name, gate in bridge.stream_gate.items()]
+    profiles = [_meter(name, meter) for name, meter in bridge.flow_meter.items()]
     filters = [
         StreamFilterSpec(
             flows=[flow for name in streams_of(scenario, entry) for flow in flows[name]],
@@ -65,10 +66,18 @@ def psfp_spec(
                     entries=[StreamGateEntry(**entry) for entry in found["entries"]],
                 )
             )
+        if "cir_bps" in found:
+            spec.meter = len(profiles)
+            profiles.append(
+                FlowMeterSpec(
+                    name=f"{PLANNED}{found['stream']}", cir_bps=found["cir_bps"],
+                    cbs_bytes=found["cbs_bytes"],
+                )
+            )  # fmt: skip
         filters.append(spec)
     return PsfpSpec(
         as_linux=bridge.policing == "linux",
         gates=gates,
-        meters=[_meter(name, meter) for name, meter in bridge.flow_meter.items()],
+        meters=profiles,
         filters=filters,
     )
