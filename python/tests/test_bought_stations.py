@@ -112,6 +112,7 @@ def test_the_checker_knows_of_their_frames() -> None:
         ("", {"offset_ns": 5}, 'key `stream[1].offset_ns` (stream "pictures") = 5'),
         ("", {"jitter_ns": 5}, 'key `stream[1].jitter_ns` (stream "pictures") = 5'),
         ("", {"route": ["sw"]}, "key `stream[1].route`"),
+        ("", {"period_ns": 10_000}, 'key `stream[1].period_ns` (stream "pictures") = 10000: must'),
         ("", {"priority": 5}, 'key `stream[1].priority` (stream "pictures") = 5: its traffic'),
     ],
 )

@@ -244,6 +244,13 @@ def test_the_page_names_the_first_names_of_each_column() -> None:
         assert names.partition(",")[0] in PAGE
 
 
+def test_a_rate_may_be_a_fraction(tmp_path: Path) -> None:
+    table = tmp_path / "cameras.csv"
+    table.write_text("name,talker,listener,fps,size\nv,cam,rec,60000/1001,1400\n")
+    (stream,) = streamtable.read(table).streams
+    assert stream["rate_hz"] == "60000/1001"
+
+
 LOADS = """Stream; Talker; Listeners; Cycle [ms]; Rate [Mb/s]; Size; Deadline; PCP
 set; plc; drive; 1; ; 120; 250 us; 6
 video1..2; cam1..2; rec; ; 300; ; ;
@@ -272,6 +279,7 @@ def test_a_row_with_a_bit_rate_is_best_effort(tmp_path: Path) -> None:
         (("[Mb/s]", "[baud]"), 'row 3, column "Rate [baud]" = "300": must be above 0 Hz'),
         (("; 300;", "; 300 Tb;"), '"300 Tb": must be above 0 Hz'),
         (("; 300;", "; 0;"), "must be"),
+        (("; 120;", "; 1.200;"), 'row 2, column "Size" = "1.200": has a point where other cells'),
     ):
         table.write_text(LOADS.replace(*change))
         with pytest.raises(ConfigError) as error:

@@ -14,8 +14,9 @@ from helpers import ROBOT_CELL
 from keepon._sim import BridgeSpec, FlowMeterSpec, PsfpSpec, Simulation, StationSpec
 from keepon.cli import session
 from keepon.errors import ConfigError
-from keepon.export import commands
+from keepon.export import commands, tsnkit, tsntool, yang
 from keepon.export.exported import Planned
+from keepon.measure.causes import meant
 from keepon.model import loading
 from keepon.model.plan import Plan
 from keepon.model.scenario import Scenario
@@ -300,3 +301,13 @@ def test_a_bought_device_is_metered_where_it_enters() -> None:
     run = simulate_build(babbling, plan, "keepon", 1)[1].document
     assert run["streams"]["set"]["outcome"] == "met" and run["loads"]["video"]["lost"] == {}
     assert run["bridges"]["sw"]["stream_filters"][-1]["red"] > 10_000
+
+
+def test_formats_without_filters_say_so() -> None:
+    scenario = policed("habitat.toml", "edge")
+    planned = Planned(scenario, session.planned(scenario))
+    left_out = "stream filters of br1, br2, br3, br4 are left out: --format commands has them"
+    for made in (tsnkit, tsntool, yang):
+        assert left_out in made.export(planned).notes
+    assert any("its script needs DST_" in note for note in commands.export(planned).notes)
+    assert meant("br1 stream gate of the plan for F1")[0] == "a filter of the plan stopped it"

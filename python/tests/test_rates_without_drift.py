@@ -86,6 +86,7 @@ def instants_ns(made: Scenario, plan: Plan) -> list[int]:
         ('"60000/1001"', "", 3),
         ("4800", 'driver = "launchtime"', 6),
         ("15360", 'driver = "launchtime"', 96),
+        ("12800", "", 16),
     ],
 )
 def test_every_frame_is_within_a_slot_of_its_instant(rate: str, unit: str, frames: int) -> None:
@@ -98,6 +99,29 @@ def test_every_frame_is_within_a_slot_of_its_instant(rate: str, unit: str, frame
     late_ns = [at - at_ns[0] - number * period_ns for number, at in enumerate(at_ns)]
     assert all(-1 < late < grid_ns for late in late_ns)
     assert planned(made, keep=plan)["streams"]["sv"] == plan["streams"]["sv"]
+
+
+@pytest.mark.parametrize(
+    ("rate", "unit", "feasible"),
+    [
+        (15360, "", True),  # in slots of 50 us two frames would be a slot apart, and meet
+        (4800, 'keepon = { backend = "generic" }', False),
+    ],
+)
+def test_frames_of_a_rate_do_not_meet_each_other(rate: int, unit: str, feasible: bool) -> None:
+    text = f"""schema = "keepon.scenario/1"\nname = "alone"\nduration_s = 0.1
+[defaults]\nrate_bps = "100 Mb/s"
+[[station]]\nname = "a"\n{unit}\n[[station]]\nname = "b"
+[[bridge]]\nname = "br"\n[[link]]\nends = ["a", "br"]\n[[link]]\nends = ["b", "br"]
+[[stream]]\nid = "q"\ntalker = "a"\nlisteners = ["b"]\nrate_hz = {rate}
+frame_bytes = 120\nadvance_ns = 4_000_000\n"""
+    made = loading.parse(text, "alone.toml")
+    plan = make_plan(made)
+    assert (plan["status"] == "feasible") == feasible
+    if feasible:
+        verify(made, plan)
+    else:
+        assert "frames of its rate meet each other" in plan["why"]["message"]
 
 
 def test_a_merging_unit_beside_a_control_stream_runs_for_a_second() -> None:
@@ -177,7 +201,8 @@ def test_tsnkit_has_every_frame_of_the_talker() -> None:
         ('rate_hz = "59.94"', "", 'repeats in whole ns after 2997 frames: must do so after at most'
          ' 128; write "60000/1001" if that is meant'),
         ("rate_hz = 44100", "", "after 441 frames: must do so after at most 128; state period_ns ="
-         " 22676, which is nearest"),
+         " 22640, which is near"),
+        ("rate_hz = 59.94", "", 'write "60000/1001" if that is meant'),
         ('rate_hz = "1/0"', "", "must be a number between 0.1 and 1000000, or a fraction in"),
         ("rate_hz = 4800\nperiod_ns = 208_334", "", "contradicts rate_hz; leave one of the two"),
         ("period_ns = 208_333", "", "rate_hz = 4800 in place of period_ns"),

@@ -193,7 +193,9 @@ def _not_by_tc(port: Port) -> str | None:
     return None
 
 
-def _bridge(planned: Planned, name: str, ports: list[Port], police: list[str]) -> str:
+def _bridge(
+    planned: Planned, name: str, ports: list[Port], police_needs: list[str], police: list[str]
+) -> str:
     """The script of a bridge: gates of its ports, its stream filters, and PTP on all ports."""
     topology, by_ptp = Topology(planned.scenario), planned.scenario.sync.mode == "gptp"
     peers = {port_name(topology, name, peer): peer for peer in topology.neighbours[name]}
@@ -215,6 +217,7 @@ def _bridge(planned: Planned, name: str, ports: list[Port], police: list[str]) -
         "# Nothing is changed before all that is needed is there.",
         *(f'stop "{note}"' for port in ports if (note := _not_by_tc(port)) is not None),
         *shell.needs(needs, used, [port.name for port in ports]),
+        *police_needs,
         shell.helpers([]),
     ]
     linked: list[Step] = []
@@ -247,7 +250,8 @@ def _bridges(planned: Planned) -> Iterator[tuple[str, str]]:
         police = policing.lines(planned, bridge)
         if not ports and not police and sync.mode != "gptp":
             continue
-        yield f"{bridge.name}.sh", _bridge(planned, bridge.name, ports, police)
+        police_needs = policing.needs(planned, bridge)
+        yield f"{bridge.name}.sh", _bridge(planned, bridge.name, ports, police_needs, police)
         if sync.mode == "gptp":
             names = [
                 port_name(topology, bridge.name, peer) for peer in topology.neighbours[bridge.name]

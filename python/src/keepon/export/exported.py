@@ -101,6 +101,17 @@ def gated_ports(planned: Planned) -> list[Port]:
     return found
 
 
+def filters_left_out(planned: Planned) -> list[str]:
+    """A note for formats that have no stream filters, if the plan or the scenario has any."""
+    names = [
+        bridge.name
+        for bridge in planned.scenario.bridge
+        if bridge.stream_filter or planned.plan["bridges"][bridge.name].get("stream_filters")
+    ]
+    listed = ", ".join(names)
+    return [f"stream filters of {listed} are left out: --format commands has them"] if names else []
+
+
 def need_gates(planned: Planned, name: str) -> list[Port]:
     """The gated ports, for a format that carries nothing else.
 

@@ -125,17 +125,23 @@ def _rules(planned: Planned, bridge: Bridge) -> Iterator[_Rule]:
         yield _Rule(found["stream"], into[found["stream"]], tuple(words))
 
 
+def needs(planned: Planned, bridge: Bridge) -> list[str]:
+    """What a bridge's script looks for because of its filters, before it changes anything."""
+    flows = list(dict.fromkeys(rule.flow for rule in _rules(planned, bridge)))
+    found = [
+        f': "${{{_variable(flow)}:?is not set: the MAC address that frames of {flow} go to}}"'
+        for flow in flows
+    ]
+    comment = "# Stream filters go by destination addresses, which the scenario does not have."
+    return [comment, *found] if found else []
+
+
 def lines(planned: Planned, bridge: Bridge) -> list[str]:
     """What a bridge's script does for its filters; nothing if there are none."""
     rules = list(_rules(planned, bridge))
     if not rules:
         return []
     found = [
-        "# Stream filters go by destination addresses, which the scenario does not have.",
-        *(
-            f': "${{{_variable(flow)}:?is not set: the MAC address that frames of {flow} go to}}"'
-            for flow in dict.fromkeys(rule.flow for rule in rules)
-        ),
         'offload=${OFFLOAD:-} # "skip_sw": by the switch alone; "skip_hw": by the CPU alone',
     ]
     for port in dict.fromkeys(rule.port for rule in rules):
@@ -152,8 +158,14 @@ def lines(planned: Planned, bridge: Bridge) -> list[str]:
 
 
 def notes(planned: Planned) -> Iterator[str]:
-    """What tc cannot do of the filters."""
+    """What scripts need for filters, and what tc cannot do of them."""
     for bridge in planned.scenario.bridge:
+        flows = dict.fromkeys(rule.flow for rule in _rules(planned, bridge))
+        if flows:
+            yield (
+                f"bridge {bridge.name}: its script needs {', '.join(map(_variable, flows))}, the"
+                " MAC addresses that these frames go to"
+            )
         shortest = [
             min(entry["ns"] for entry in found["entries"])
             for found in planned.plan["bridges"][bridge.name].get("stream_filters", [])

@@ -21,7 +21,6 @@ from keepon.model import ranges, rates, validation
 from keepon.model.loading import TEXT_MOST
 from keepon.model.scenario import Load, Stream
 from keepon.model.scenariochecks import Wrong
-from keepon.model.tables import SECOND_NS
 from keepon.model.units import unit_of
 
 COLUMNS = {
@@ -208,6 +207,7 @@ class _Reader:
     def __init__(self, path: Path, has_comma: bool) -> None:
         self.path = path
         self.has_comma = has_comma
+        self.comma_seen = False
         self.wrong = Wrong()
         self.table = StreamTable()
         self.names: dict[str, str] = {}
@@ -216,6 +216,9 @@ class _Reader:
     def read(self, rows: Cells) -> StreamTable:
         at, columns = self._header(rows)
         headers = rows[at][1]
+        self.comma_seen = self.has_comma and any(
+            re.fullmatch(r"\d+,\d+( .*)?", cell) for _, cells in rows for cell in cells
+        )
         unused = [name for name in headers if name and name not in {one.header for one in columns}]
         if unused:
             self.table.notes.append(f"columns left out: {', '.join(map(one_line, unused))}")
@@ -301,6 +304,11 @@ class _Reader:
         found = _NUMBER.fullmatch(text)
         if found is None:
             return None
+        if self.comma_seen and re.fullmatch(r"\d{1,3}(\.\d{3})+", found[1]):
+            raise self._refusal(
+                number, column, text,
+                "has a point where other cells have decimal commas; write it without the point",
+            )  # fmt: skip
         if "," in found[1] and not self.has_comma:
             raise self._refusal(
                 number, column, text,
@@ -327,18 +335,20 @@ class _Reader:
 
     def _rate(self, number: int, column: Column, text: str) -> dict[str, Any]:
         """A rate in frames a second, as a period where that is a whole number of ns."""
-        split = self._split(number, column, text)
+        fraction = re.fullmatch(r"\d{1,9}/\d{1,9}", text)
+        split = (text, column.unit) if fraction else self._split(number, column, text)
         if split and split[1] in _sizes("rate_bps"):
             return {"rate_bps": f"{split[0]} {split[1]}"}
-        rate = Fraction(split[0]) * _RATES.get(split[1] or "Hz", 0) if split else Fraction(0)
+        per_s = rates.rate(text) if fraction else Fraction(split[0]) if split else None
+        rate = (per_s or Fraction(0)) * _RATES.get(split[1] or "Hz" if split else "", 0)
         if rate <= 0:
             raise self._refusal(
                 number, column, text, "must be above 0 Hz, kHz, kb/s or Mb/s; write it so"
             )
         if wrong := rates.too_long(rate):
             raise self._refusal(number, column, text, wrong)
-        if SECOND_NS % rate == 0:
-            return {"period_ns": int(SECOND_NS / rate)}
+        if (cycle := rates.cycle(rate))[0] == 1:
+            return {"period_ns": cycle[1]}
         return {"rate_hz": int(rate) if rate.denominator == 1 else str(rate)}
 
     def _keep_load(self, number: int, row: dict[str, Any], written: dict[str, Column]) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 
 from keepon.errors import ConfigError
 from keepon.export.dot import hops
-from keepon.export.exported import Exported, Planned
+from keepon.export.exported import Exported, Planned, filters_left_out
 from keepon.model.scenario import Scenario, Stream
 from keepon.model.topology import Topology
 from keepon.model.wire import PS_PER_NS, byte_time_ps, ceil_ns
@@ -265,4 +265,4 @@ def export(planned: Planned) -> Exported:
     }
     for name, rows in _schedule(planned, topology, numbers).items():
         files[f"{scenario.name}-{name}.csv"] = table(SCHEDULE_COLUMNS[name], rows)
-    return Exported(files, _notes(scenario, topology, planned))
+    return Exported(files, [*_notes(scenario, topology, planned), *filters_left_out(planned)])

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from keepon.export.exported import Exported, Planned, Port, need_gates
+from keepon.export.exported import Exported, Planned, Port, filters_left_out, need_gates
 from keepon.machines.planned import SECOND_NS
 
 
@@ -61,4 +61,4 @@ def export(planned: Planned) -> Exported:
         f" {' '.join(map(str, classes))} for priorities 0 to 7, which tsntool does not set"
         for bridge, classes in tables.items()
     ]
-    return Exported(files, notes)
+    return Exported(files, notes + filters_left_out(planned))

@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import Any
 
 from keepon.errors import ConfigError
-from keepon.export.exported import Exported, Planned, Port, need_gates
+from keepon.export.exported import Exported, Planned, Port, filters_left_out, need_gates
 from keepon.machines.planned import SECOND_NS
 from keepon.model.gates import ALL_GATES
 
@@ -106,4 +106,4 @@ def export(planned: Planned) -> Exported:
         "supported-list-max, supported-cycle-max and supported-interval-max say what the lists"
         " need, not what the bridge can; leave them out where the bridge states its own"
     )
-    return Exported(files, [note])
+    return Exported(files, [note, *filters_left_out(planned)])

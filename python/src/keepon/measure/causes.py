@@ -51,6 +51,11 @@ MEANINGS: dict[str, tuple[str, str]] = {
     " maximum SDU size": (
         "longer than a bridge's filter takes", "send no longer frames, or raise max_sdu_bytes",
     ),
+    " of the plan for ": (
+        "a filter of the plan stopped it",
+        "none if its talker sends too much; if not, a clock is further off than stated, which"
+        " keepon plan says",
+    ),
     " stream gate ": (
         "a bridge's stream gate was shut", "send at the plan's times, or open it for longer",
     ),

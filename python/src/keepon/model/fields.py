@@ -206,6 +206,9 @@ class Rate(_Checked):
     """Frames a second: a whole number, or a string with a fraction."""
 
     def check(self, value: Any) -> int | str:
+        if isinstance(value, float) and (found := rates.rate(str(value))):
+            wrong = rates.too_long(found) or f'is binary; write it in quotes: "{value}"'
+            raise _refuse(*wrong.split("; ", 1))
         found = rates.rate(value)
         if found is None or not Fraction(1, 10) <= found <= 1_000_000:
             raise _refuse(

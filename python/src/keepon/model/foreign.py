@@ -9,6 +9,7 @@ import math
 
 from keepon.errors import ConfigError
 from keepon.model.scenario import Load, Scenario, Stream
+from keepon.model.wire import OVERHEAD_BYTES
 
 DRIVER = "foreign"
 
@@ -81,6 +82,7 @@ def check(scenario: Scenario, source: str) -> None:
                     f'{where}station[{index}].{key}` {own} "{value}": is not for driver'
                     f' "{DRIVER}", whose frames come when they do; leave it out'
                 )
+    _check_capacity(scenario, where)
     for index, stream in streams(scenario):
         whole = stream.rate_hz if stream.turns == 1 else None
         for key, free in (
@@ -91,3 +93,25 @@ def check(scenario: Scenario, source: str) -> None:
                     f'{where}stream[{index}].{key}` (stream "{stream.id}") = {value}: is not for a'
                     f' talker of driver "{DRIVER}", whose frames come when they do; leave it out'
                 )
+
+
+def _check_capacity(scenario: Scenario, where: str) -> None:
+    """Frames of a device go over its own link."""
+    for station in scenario.station:
+        own = [entry for entry in streams(scenario) if entry[1].talker == station.name]
+        link = next((link for link in scenario.link if station.name in link.ends), None)
+        if not own or link is None:
+            continue
+        rate_bps = link.rate_bps or scenario.defaults.rate_bps
+        asked_bps = sum(
+            (stream.frame_bytes + OVERHEAD_BYTES) * 8e9 / sent_period_ns(scenario, stream)
+            for _, stream in own
+        )
+        if asked_bps > rate_bps:
+            index, stream = own[0]
+            raise ConfigError(
+                f'{where}stream[{index}].period_ns` (stream "{stream.id}") = {stream.period_ns}:'
+                f" must leave the link of its talker room for what it sends, {asked_bps:.0f} bit/s"
+                f" with preambles and gaps on {rate_bps}; lengthen periods, shorten frames, or"
+                " raise the link's rate_bps"
+            )

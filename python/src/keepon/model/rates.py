@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rates whose period is no whole number of ns: after so many frames they repeat with one."""
+"""Rates whose period is no whole number of byte times: after so many frames they repeat with
+one.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +15,8 @@ PATTERN = r"[0-9]{1,9}(\.[0-9]{1,6}|/[0-9]{1,9})?"
 FRAMES_MAX = 128
 _GRID_NS = 80
 """A byte of 100 Mb/s, a multiple of those of faster links: slots fit such a time."""
+_BYTE_NS = 8
+"""A byte of 1 Gb/s."""
 
 
 def rate(value: object) -> Fraction | None:
@@ -37,9 +41,11 @@ def cycle(per_s: Fraction) -> tuple[int, int]:
 
     >>> cycle(Fraction(4800)), cycle(Fraction(60000, 1001)), cycle(Fraction(4000))
     ((6, 1250000), (3, 50050000), (1, 250000))
+    >>> cycle(Fraction(12800))
+    (16, 1250000)
     """
     period_ns = SECOND_NS / per_s
-    if period_ns.denominator == 1:
+    if period_ns % _BYTE_NS == 0:
         return 1, int(period_ns)
     frames = (period_ns / _GRID_NS).denominator
     return frames, int(frames * period_ns)
@@ -51,7 +57,8 @@ def too_long(per_s: Fraction) -> str | None:
     if frames <= FRAMES_MAX:
         return None
     picture = Fraction(1000 * round(per_s * 1001 / 1000), 1001)
-    remedy = f"state period_ns = {round(SECOND_NS / per_s)}, which is nearest"
+    nearest_ns = round(SECOND_NS / per_s / _GRID_NS) * _GRID_NS
+    remedy = f"state period_ns = {nearest_ns}, which is near"
     if abs(picture - per_s) < Fraction(1, 1000) < per_s < 240:
         remedy = f'write "{picture}" if that is meant'
     allowed = f"must do so after at most {FRAMES_MAX}"

@@ -102,7 +102,7 @@ class Stream(Table):
     """Frames a second in place of `period_ns`, where that is no whole number: 4800, or
     "60000/1001" for 59.94. Each frame has the first instant (driver keepon: slot) at or after its
     exact one, counted from the release of the first, so that the rate does not drift. Target sim
-    only, if the period is no whole number of ns. Left out: `period_ns` says it."""
+    only, if the period is no multiple of 8 ns. Left out: `period_ns` says it."""
     frame_bytes: Annotated[
         int, Whole(64, 9018, remedy="an Ethernet frame with FCS has 64 to 9018 bytes")
     ]

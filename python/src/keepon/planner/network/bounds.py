@@ -16,7 +16,7 @@ from keepon.planner.network import police, unplanned_traffic
 from keepon.planner.network.flows import Flow
 from keepon.planner.network.grid import frames, on_grid
 from keepon.planner.network.ground import Ground
-from keepon.planner.network.occupancy import Claim
+from keepon.planner.network.occupancy import Claim, Occupancy
 from keepon.planner.network.search import jitter_room_ps
 from keepon.planner.network.trees import Tree
 from keepon.planner.partition.limits import Limits
@@ -236,6 +236,10 @@ def _wide(ground: Ground, limits: Limits) -> Proof | None:
     """
     for flow in ground.flows:
         limits.look(PROVING)
+        if flow.stream.turns > 1:
+            if (found := _close(ground, flow)) is not None:
+                return found
+            continue
         wide = {tree.number: claim for tree in flow.trees if (claim := _widest(ground, flow, tree))}
         if len(wide) == len(flow.trees):
             claim = wide[flow.trees[0].number]
@@ -250,6 +254,39 @@ def _wide(ground: Ground, limits: Limits) -> Proof | None:
             )
         flow.trees[:] = [tree for tree in flow.trees if tree.number not in wide]
     return None
+
+
+def _close(ground: Ground, flow: Flow) -> Proof | None:
+    """Frames of a rate that meet each other on every tree, wherever the first is released: the
+    others follow it at the same instants of the slots' grid. Also remove such trees.
+    """
+    stream, close = flow.stream, dict[int, Claim]()
+    for tree in flow.trees:
+        alone, own = ground.alone(flow, tree), Occupancy()
+        placed = [] if isinstance(alone, int) else frames(flow, alone.release_ps)
+        for each, release_ps in placed:
+            laid = ground.lay(each, tree, release_ps)
+            claims = [] if isinstance(laid, int) else laid.claims
+            met = next((claim for claim in claims if own.shift_ps(claim)), None)
+            if met is not None:
+                close.setdefault(tree.number, met)
+                break
+            own.add(flow.number, claims)
+    if len(close) < len(flow.trees):
+        flow.trees[:] = [tree for tree in flow.trees if tree.number not in close]
+        return None
+    claim = close[flow.trees[0].number]
+    kind, here, there, *_ = claim.resource
+    what = "the link" if kind == "wire" else "a queue of its own on the link"
+    if kind == "slots":
+        what, there = "a slot on the link", flow.trees[0].legs[0].there
+    return Proof(
+        "wire",
+        f'stream "{stream.id}": frames of its rate meet each other: one may need {what} "{here}" to'
+        f' "{there}" for {ceil_ns(claim.end_ps - claim.start_ps)} ns, with what may be sent before'
+        f" it, and they come {stream.period_ns} ns apart, less a slot at times",
+        [stream.id],
+    )
 
 
 def _widest(ground: Ground, flow: Flow, tree: Tree) -> Claim | None:
