@@ -11,6 +11,7 @@ import pytest
 from keepon.errors import EXIT_MET, EXIT_MISSED, EXIT_NOTHING_CHECKED
 from keepon.model import loading
 from keepon.planner.network.plan import plan as make_plan
+from keepon.report import screen
 from schedulability_cases import keepon
 
 # Class 5 is open from 300 to 800 us of each ms, from 1 us after the start of time on.
@@ -183,3 +184,43 @@ def test_best_effort_that_keeps_a_driver_busy_is_named(
     ) in " ".join(capsys.readouterr().out.split())
     file.write_text(NETWORK[: NETWORK.index("[[load]]")])
     assert keepon(monkeypatch, "plan", file) == EXIT_MET
+
+
+STATION = """[[station]]
+name = "d{n}"
+[[link]]
+ends = ["d{n}", "br"]
+[[stream]]
+id = "s{n}"
+talker = "d{n}"
+listeners = ["plc"]
+period_ns = 1_000_000
+frame_bytes = {bytes}
+advance_ns = {advance_ns}
+[[load]]
+id = "v{n}"
+talker = "d{n}"
+listener = "plc"
+rate_bps = {rate_bps}
+"""
+
+
+def test_what_is_alike_of_stations_is_one_warning_with_the_worst_numbers() -> None:
+    text = 'schema = "keepon.scenario/1"\nname = "many"\nduration_s = 0.1\n'
+    text += '[[station]]\nname = "plc"\n[[bridge]]\nname = "br"\n[[link]]\nends = ["plc", "br"]\n'
+    for n in range(4):
+        text += STATION.format(
+            n=n, bytes=100 + 300 * n, advance_ns=60_000 + 3000 * n,
+            rate_bps=950_000_000 + 1_000_000 * n,
+        )  # fmt: skip
+    scenario = loading.parse(text, "many.toml")
+    plan = make_plan(scenario)
+    late, over, *_ = screen.warnings(scenario, plan)
+    found = [
+        re.search(r"about (\S+) of the frames .* come late", row["quantity"])
+        for station in plan["stations"].values()
+        for row in station.get("rationale", [])
+    ]
+    worst = max((match[1] for match in found if match), key=float)
+    assert late.startswith(f"d0..3: about {worst} or less of the frames of s0..3 come late; ")
+    assert over.startswith("d0..1 to br: best effort sends up to 963.5 Mb/s, streams leave 869.9")

@@ -31,6 +31,8 @@ AWARE = "length-aware"
 CLOCKS = {"ptp": "PTP", "gptp": "gPTP"}
 _QUOTED = re.compile(r'"([^"]+)"')
 _LIST = re.compile(r'"[^"]+"(?:, "[^"]+")*')
+_LATE = re.compile(r'about ([0-9.e+-]+) of the frames of "" come late')
+_LAST = re.compile(r"[0-9]+")
 
 
 def margins(scenario: Scenario, plan: Plan) -> list[tuple[int, str]]:
@@ -138,7 +140,7 @@ def warnings(scenario: Scenario, plan: Plan) -> list[str]:
     """All that is within no guarantee, with what helps; what is alike of several streams or
     stations in one sentence.
     """
-    alike: dict[tuple[str, str], tuple[list[str], dict[str, None]]] = {}
+    alike: _Alike = {}
     for name, station in plan["stations"].items():
         for row in station.get("rationale", []):
             if row["quantity"].startswith(WARNING) or _is_short(row["quantity"]):
@@ -147,21 +149,48 @@ def warnings(scenario: Scenario, plan: Plan) -> list[str]:
                 ports.append(name)
                 named.update(dict.fromkeys(_QUOTED.findall(said)))
     found = []
-    for (said, why), (ports, named) in alike.items():
+    for (said, why), (ports, named) in _worst(alike).items():
         said = said.replace('""', ranged(named), 1)
         found.append(f"{ranged(ports)}: {said}; {why}")
-    over: dict[float, list[Use]] = {}
-    for use in uses(scenario, plan):
-        if use.over:
-            over.setdefault(use.best_effort_bps, []).append(use)
-    for sent_bps, links in over.items():
+    over = [use for use in uses(scenario, plan) if use.over]
+    # Links of one way have the same rate, those into one node may not: the shorter list of both.
+    grouped = [
+        [list(links) for _, links in itertools.groupby(sorted(over, key=key), key)]
+        for key in (lambda use: use.best_effort_bps, lambda use: use.there)
+    ]
+    for links in min(grouped, key=len):
+        ends = {use.there for use in links}
         between = ", ".join(f"{use.here} to {use.there}" for use in links)
+        if len(ends) == 1:
+            between = f"{ranged(sorted(use.here for use in links))} to {links[0].there}"
+        sent_bps = max(use.best_effort_bps for use in links)
+        most = " up to" if sent_bps > min(use.best_effort_bps for use in links) else ""
         left_bps = min(use.room_bps for use in links)
         found.append(
-            f"{between}: best effort sends {sent_bps / 1e6:.4g} Mb/s, streams leave"
+            f"{between}: best effort sends{most} {sent_bps / 1e6:.4g} Mb/s, streams leave"
             f" {left_bps / 1e6:.4g}; lower rate_bps of its loads, or raise that of the link"
         )
     return found
+
+
+_Alike = dict[tuple[str, str], tuple[list[str], dict[str, None]]]
+
+
+def _worst(alike: _Alike) -> _Alike:
+    """Frames that may come late in one sentence, with the greatest share and the greatest remedy of
+    all; the others as they are.
+    """
+    late = [key for key in alike if _LATE.fullmatch(key[0])]
+    if len(late) < 2:
+        return alike
+    share = max((str(_LATE.fullmatch(said)[1]) for said, _ in late), key=float)  # type: ignore[index]
+    why = max((why for _, why in late), key=lambda why: int(_LAST.findall(why)[-1]))
+    ports, named = list[str](), dict[str, None]()
+    for key in late:
+        ports += alike[key][0]
+        named |= alike[key][1]
+    said = f'about {share} or less of the frames of "" come late'
+    return {(said, why): (ports, named)} | {k: v for k, v in alike.items() if k not in late}
 
 
 def _is_short(quantity: str) -> bool:

@@ -147,6 +147,8 @@ def _need(scenario: Scenario, clock: Wrong, at_ps: IntArray, offset_ps: IntArray
     mean_ns, worst_ns = float(settled_ns.mean()), float(np.abs(settled_ns).max())
     station = next((entry for entry in scenario.station if entry.name == clock.name), None)
     if station is None:
+        if any(entry.name == scenario.sync.grandmaster for entry in scenario.station):
+            return 'name a bridge as sync.grandmaster, or set its gates to "none"'
         return 'move the grandmaster nearer, shorten sync.interval_ms, or set its gates to "none"'
     if station.driver in ("keepon", "under-test") and abs(mean_ns) > 0.5 * worst_ns:
         # Half of what a stamp of reception is late by shows in the offset.
