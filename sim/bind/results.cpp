@@ -348,17 +348,18 @@ nb::dict BridgeSummary(const Simulation &simulation, NodeId node)
 	nb::dict dict;
 	dict["name"] = bridge.Name();
 	dict["ports"] = ports;
+	const Psfp *psfp = bridge.Policing();
+	if (!psfp)
+		return dict;
 	nb::list filters;
-	if (const Psfp *psfp = bridge.Policing()) {
-		for (const Psfp::Counters &count : psfp->Filters()) {
-			nb::dict filter;
-			filter["matching"] = count.matching;
-			filter["oversize"] = count.oversize;
-			filter["not_passing"] = count.not_passing;
-			filter["red"] = count.red;
-			filter["yellow"] = count.yellow;
-			filters.append(filter);
-		}
+	for (const Psfp::Counters &count : psfp->Filters()) {
+		nb::dict filter;
+		filter["matching"] = count.matching;
+		filter["oversize"] = count.oversize;
+		filter["not_passing"] = count.not_passing;
+		filter["red"] = count.red;
+		filter["yellow"] = count.yellow;
+		filters.append(filter);
 	}
 	dict["filters"] = filters;
 	return dict;

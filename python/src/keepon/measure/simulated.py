@@ -137,5 +137,5 @@ class Bridge(TypedDict):
 
     name: str
     ports: dict[int, Counters]
-    filters: list[Counters]
-    """of policing, in order"""
+    filters: NotRequired[list[Counters]]
+    """of policing, in order, if there is any"""

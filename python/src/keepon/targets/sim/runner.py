@@ -225,7 +225,7 @@ def _bridge_document(raw: RawBridge, nodes: dict[str, int]) -> BridgeResult:
     """A bridge's counters per neighbour, by name."""
     names = {number: name for name, number in nodes.items()}
     document: BridgeResult = {"ports": {names[peer]: port for peer, port in raw["ports"].items()}}
-    if raw["filters"]:
+    if "filters" in raw:
         document["stream_filters"] = raw["filters"]
     return document
 
