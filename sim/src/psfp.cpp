@@ -20,6 +20,8 @@ StreamGate::StreamGate(const StreamGateSpec &spec, std::int64_t epoch_ns, bool a
 	std::int64_t end_ns = 0;
 	for (const StreamGateEntry &entry : spec_.entries)
 		ends_.push_back((end_ns += entry.ns) * kPsPerNs);
+	if (end_ns <= 0)
+		throw ValueError("stream gate " + spec_.name + ": needs a cycle longer than 0");
 	const std::int64_t until_base_ns = spec.base_ns - epoch_ns;
 	base_ps_ = FloorMod(until_base_ns, end_ns) * kPsPerNs;
 	if (!as_linux)
