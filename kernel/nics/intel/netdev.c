@@ -131,8 +131,8 @@ static void start_interrupts(struct intel_nic *nic)
 }
 
 /*
- * After a reset: all rings, the MAC, interrupts. The PHY keeps its link over a reset, the MAC looks
- * for it again: nobody is to hear of that (@link: there was one).
+ * After a reset: all rings, the MAC, interrupts. The PHY keeps its link over a reset and the MAC
+ * looks for it again, which is not reported as a loss of carrier (@link: there was one).
  */
 static void start(struct intel_nic *nic, const struct intel_ring *ring, bool link)
 {
