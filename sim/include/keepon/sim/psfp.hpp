@@ -31,7 +31,6 @@ public:
 	/// Whether a frame of \p octets passes that arrives at \p time; \p priority: as the gate
 	/// has it from now on.
 	bool Passes(std::int64_t time, std::int64_t octets, int &priority);
-	bool ShutForGood() const { return shut_; }
 
 private:
 	StreamGateSpec spec_;
@@ -54,7 +53,6 @@ public:
 
 	/// \p time in ps, never less than that of the call before.
 	Color Meter(std::int64_t time, std::int64_t octets, bool yellow);
-	const FlowMeterSpec &Spec() const { return spec_; }
 
 private:
 	using Tokens = __int128; // bits x 1e12
@@ -87,7 +85,6 @@ public:
 	std::optional<std::uint32_t> Drops(const Packet &packet, std::uint32_t stream, TimePs now,
 					   Treatment &treatment) override;
 	const std::vector<Counters> &Filters() const { return counters_; }
-	const PsfpSpec &Spec() const { return spec_; }
 
 private:
 	int FilterOf(std::uint32_t stream, int priority) const;
