@@ -20,6 +20,7 @@ from keepon.measure.causes import meant
 from keepon.model import loading
 from keepon.model.plan import Plan
 from keepon.model.scenario import Scenario
+from keepon.planner.network import police
 from keepon.planner.verify import problems
 from keepon.report import screen
 from keepon.targets.sim.runner import simulate_build
@@ -311,3 +312,24 @@ def test_formats_without_filters_say_so() -> None:
         assert left_out in made.export(planned).notes
     assert any("its script needs DST_" in note for note in commands.export(planned).notes)
     assert meant("br1 stream gate of the plan for F1")[0] == "a filter of the plan stopped it"
+
+
+@pytest.mark.parametrize(
+    ("spans", "expected"),
+    [
+        ([(10, 30), (5, 12)], (5, [25, 75])),
+        ([(10, 30), (40, 50)], (10, [20, 10, 10, 60])),
+        # beyond the end of the cycle, over the first and the second
+        ([(0, 10), (20, 30), (60, 125)], (60, [70, 30])),
+        ([(0, 10), (20, 95), (90, 101)], (20, [90, 10])),
+        ([(0, 10), (5, 100)], None),
+    ],
+)
+def test_windows_that_meet_are_one(spans: Any, expected: Any) -> None:
+    made = police._intervals([(start, end, 1) for start, end in spans], 100)
+    if expected is None:
+        assert made is None
+    else:
+        assert made is not None
+        assert (made[0], [entry["ns"] for entry in made[1]]) == expected
+        assert sum(entry.get("octets", 0) for entry in made[1]) == len(spans)

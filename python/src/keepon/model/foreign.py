@@ -97,10 +97,11 @@ def check(scenario: Scenario, source: str) -> None:
 
 def _check_capacity(scenario: Scenario, where: str) -> None:
     """Frames of a device go over its own link."""
-    for station in scenario.station:
-        own = [entry for entry in streams(scenario) if entry[1].talker == station.name]
-        link = next((link for link in scenario.link if station.name in link.ends), None)
-        if not own or link is None:
+    theirs = streams(scenario)
+    for talker in dict.fromkeys(stream.talker for _, stream in theirs):
+        own = [entry for entry in theirs if entry[1].talker == talker]
+        link = next((link for link in scenario.link if talker in link.ends), None)
+        if link is None:
             continue
         rate_bps = link.rate_bps or scenario.defaults.rate_bps
         asked_bps = sum(

@@ -65,8 +65,7 @@ def _filters(given: Given, plan: Draft, stream: Stream) -> list[str]:
     """Its filter is where it enters, and passes it: n frames come in no less than n - 1 periods
     but the jitter.
     """
-    first = given.leaves[stream.id][1] if stream.id in given.leaves else ""
-    first = first or given.shortest(stream.talker, stream.listeners[0])[1]
+    first = given.shortest(stream.talker, stream.listeners[0])[1]
     own = {
         name: [e for e in document.get("stream_filters", []) if e["stream"] == stream.id]
         for name, document in plan["bridges"].items()

@@ -86,17 +86,10 @@ def _span(ground: Ground, placed: Placement, into: Leg, octets: int) -> _Span:
 
 def _intervals(spans: list[_Span], period_ns: int) -> tuple[int, list[PlannedGateInterval]] | None:
     """Base time and entries of a gate that is open in these spans; None: it would never close."""
-    merged: list[_Span] = []
-    for start, end, octets in sorted(spans):
-        if merged and start <= merged[-1][1]:
-            first, until, before = merged[-1]
-            merged[-1] = (first, max(until, end), before + octets)
-        else:
-            merged.append((start, end, octets))
+    merged = _merged(spans)
     if len(merged) > 1 and merged[-1][1] >= merged[0][0] + period_ns:
         start, end, octets = merged.pop()
-        first, until, before = merged[0]
-        merged[0] = (start - period_ns, max(until, end - period_ns), before + octets)
+        merged = _merged([(start - period_ns, end - period_ns, octets), *merged])
     if merged[-1][1] >= merged[0][0] + period_ns:
         return None
     entries: list[PlannedGateInterval] = []
@@ -108,3 +101,14 @@ def _intervals(spans: list[_Span], period_ns: int) -> tuple[int, list[PlannedGat
             {"open": False, "ns": following - end},
         ]
     return merged[0][0] % period_ns, entries
+
+
+def _merged(spans: list[_Span]) -> list[_Span]:
+    """Those that meet as one, in their order."""
+    found: list[_Span] = []
+    for start, end, octets in sorted(spans):
+        if found and start <= found[-1][1]:
+            first, until, before = found.pop()
+            start, end, octets = first, max(until, end), before + octets
+        found.append((start, end, octets))
+    return found
