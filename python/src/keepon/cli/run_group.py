@@ -32,6 +32,7 @@ from keepon.export import exported
 from keepon.model import documents
 from keepon.model.scenario import Scenario
 from keepon.planner.partition import limits as partition_limits
+from keepon.report import screen, terminal
 from keepon.spread import WORKERS_MAX
 
 app = typer.Typer()
@@ -75,6 +76,8 @@ def run(
 
     loaded, plan = shared.feasible(read, time_limit)
     folder = folder_of(loaded)
+    for line in [] if as_json else screen.warnings(loaded, plan):
+        terminal.say(f"{screen.WARNING}{line}", "yellow")
     with shared.progress_bar() as progress:
         outcome = session.run_scenario(
             loaded, plan, folder, loaded.seed, capture_frames, progress, chosen
