@@ -187,6 +187,7 @@ static int start_wire(struct keepon_engine *engine)
 	bool followed = true;
 	bool started = false;
 	int tries = START_TRIES;
+	s64 scaled_ppm = 0;
 
 	while (!started) {
 		unsigned long flags;
@@ -206,8 +207,7 @@ static int start_wire(struct keepon_engine *engine)
 		raw_spin_lock_irqsave(&keepon->lock, flags);
 		started = version == keepon->down_clock_version;
 		if (started) {
-			s64 scaled_ppm = keepon_clock_scaled_ppm_locked(keepon);
-
+			scaled_ppm = keepon_clock_scaled_ppm_locked(keepon);
 			kpn_pacer_start(engine->pacer, since_ns);
 			WRITE_ONCE(keepon->phc_info.max_adj, kpn_pacer_rate_ppb_max(engine->pacer));
 			if (scaled_ppm)
@@ -222,7 +222,7 @@ static int start_wire(struct keepon_engine *engine)
 	if (!followed)
 		netdev_warn(keepon->dev,
 			    "the clock's rate was beyond what the trims follow; it is %d ppb now\n",
-			    keepon->phc_info.max_adj);
+			    scaled_ppm < 0 ? -keepon->phc_info.max_adj : keepon->phc_info.max_adj);
 	return 0;
 }
 
