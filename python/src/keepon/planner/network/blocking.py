@@ -120,7 +120,7 @@ class Blocking:
 
         A frame ends before its gate closes, so only frames whose gate is open together with the
         stream's can be in transmission. Of a frame that ends as the stream's gate opens, or just
-        before, what remains of the gap counts.
+        before, the rest of its gap counts.
         """
         foreign, ptp = self._foreign.get((here, there)), self._ptp(here)
         if foreign is None:

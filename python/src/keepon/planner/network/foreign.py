@@ -33,8 +33,8 @@ def add(scenario: Scenario, document: Draft) -> Draft:
 
 
 def _police(scenario: Scenario, document: Draft, stream: Stream, first: list[str]) -> None:
-    """A stream filter at the bridge that the talker is linked to, if that polices: a flow meter
-    that frames of its period and jitter never exceed, however these fall.
+    """A stream filter at the talker's bridge, if that bridge polices: a flow meter that frames of
+    the stream's period and jitter never exceed, however they fall.
     """
     for bridge in scenario.bridge:
         if bridge.name not in first or bridge.police == "none":
@@ -52,7 +52,7 @@ def _police(scenario: Scenario, document: Draft, stream: Stream, first: list[str
 
 
 def _stream_document(scenario: Scenario, topology: Topology, stream: Stream) -> PlannedStream:
-    """The delay is what frames take that wait for nothing."""
+    """The delay is that of frames that wait for nothing."""
     bridges = {bridge.name: bridge.processing_ns * PS_PER_NS for bridge in scenario.bridge}
     found: list[tuple[int, PlannedStream]] = []
     paths = topology.paths(stream)
@@ -85,7 +85,7 @@ def _stream_document(scenario: Scenario, topology: Topology, stream: Stream) -> 
 
 
 def named(error: ConfigError, scenario: Scenario, places: list[int]) -> ConfigError:
-    """The error, of the stream where it is of the load in its place."""
+    """The error, naming the stream in place of the load that stood for it."""
 
     def stream(found: re.Match[str]) -> str:
         place = int(found[1]) - len(scenario.load)

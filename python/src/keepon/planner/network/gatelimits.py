@@ -4,8 +4,8 @@
 Granularity and shortest entry: all instants of a port's list are on one grid, no finer than the
 shortest entry, so that no entry can be shorter. Entries and cycle: where a list is too long, its
 cycle becomes shorter, and the window of a stream repeats with the greatest common divisor of period
-and cycle. Other streams see it there each time, so that it changes nothing for them when it is
-empty.
+and cycle. Other streams see it there each time, so that a repetition without a frame changes
+nothing for them.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def grids(ground: Ground) -> dict[Port, Grid]:
     """Grids of all ports whose bridge has limits.
 
     Raises:
-        ConfigError: a stream's period is no multiple of any step that its bridge can do.
+        ConfigError: a stream's period is no multiple of any step of its bridge.
     """
     found: dict[Port, Grid] = {}
     for bridge in ground.bridges.values():
@@ -124,7 +124,7 @@ def _step_ns(ground: Ground, bridge: Bridge, ports: int) -> int:
 
 def shorter_ps(windows: list[Window]) -> int | None:
     """The longest cycle of a port's list below the one it has that is the period of a stream, or
-    else what their periods have in common; None: there is none.
+    else the greatest common divisor of periods; None: there is none.
     """
     periods_ps = {window.period_ps for window in windows}
     cycle_ps = math.lcm(*periods_ps)

@@ -2,10 +2,10 @@
 """The network that the planner places flows in (wires, gates, slots of a scenario), and the
 placement of a flow for a given release.
 
-Reference plane: from one bridge to the next a frame needs frame_bytes x byte time + processing +
-propagation + the 8-byte preamble of its next transmission (store and forward). A gated bridge opens
-a window at the latest arrival of its frame, so the frame leaves every gated port at a fixed instant
-whatever its release error.
+Reference plane (first bit after the SFD): from one bridge to the next a frame needs frame_bytes x
+byte time + processing + propagation + its next 8-byte preamble (store and forward). A gated bridge
+opens a window at the latest arrival of its frame, so the frame leaves every gated port at a fixed
+instant whatever its release error.
 """
 
 from __future__ import annotations
@@ -124,8 +124,8 @@ class Ground:
         self, limits: Limits, fixed: Mapping[str, KeeponOptions],
         sizes: Mapping[str, tuple[int, ...]],
     ) -> dict[str, StationPlan]:  # fmt: skip
-        """Parameters of all ports. The grandmaster comes first: the granularity of its stamps
-        limits that of the stations that follow it.
+        """Parameters of all ports. The grandmaster comes first: its timestamp granularity limits
+        that of the stations synchronised to it.
         """
         scenario, chosen = self.scenario, dict[str, StationPlan]()
         order = sorted(
@@ -201,7 +201,7 @@ class Ground:
         }
 
     def open_at_once(self, here: str, there: str, queue: int, other: int) -> bool:
-        """Whether a port may send frames of `other` while it may send frames of `queue`."""
+        """Whether the gates of `queue` and `other` of a port can be open at once."""
         listed = self.explicit(here, there)
         if listed is not None:
             return listed.together(queue, other)
@@ -212,14 +212,14 @@ class Ground:
         return self._grids.get((here, there), gatelimits.ANY)
 
     def repeat(self, cycles_ps: Mapping[tuple[str, str], int]) -> bool:
-        """From now on repeat all windows of these ports with a cycle; whether that is new."""
+        """Repeat all windows of these ports with these cycles from now on; is that new?"""
         before = dict(self._cycles_ps)
         self._cycles_ps |= cycles_ps
         self._alone.clear()
         return self._cycles_ps != before
 
     def varies(self, here: str, there: str) -> bool:
-        """Whether how long frames wait at a port depends on the release."""
+        """Whether the wait at a port depends on the release."""
         return (here, there) in self._explicit or (here, there) in self._grids
 
     def longest_load_ps(self, here: str, there: str) -> int:
@@ -227,8 +227,8 @@ class Ground:
         return self._blocking.longest_load_ps(here, there)
 
     def margin_ps(self, bridge: str) -> int:
-        """Greatest error of the clock that opens a bridge's gates, either way: the stated error and
-        that of asymmetric links.
+        """Greatest error, either way, of the clock that opens a bridge's gates: as stated, and of
+        asymmetric links.
         """
         if (
             bridge not in self.bridges
@@ -252,9 +252,7 @@ class Ground:
         return self._blocking.messages(here, there, queue)
 
     def _check_blocking(self) -> None:
-        """Refuse a port without gates where PTP and planned frames leave each other too little
-        time.
-        """
+        """Refuse a PTP interval too short for the planned frames of a port without gates."""
         passing: dict[tuple[str, str], list[tuple[int, int]]] = {}
         for flow in self.flows:
             frame_bytes = flow.station.planned_frame_bytes(flow.stream)
@@ -353,8 +351,8 @@ class Ground:
         """The placement of a flow with no other flow; None if it does not simply move with the
         release.
 
-        It does not behind explicit gate lists and coarse gates, or where slots start between two
-        whole ns.
+        None: behind explicit gate lists and coarse gates, and where slots start between two whole
+        ns.
         """
         fixed = any(self.varies(leg.here, leg.there) for leg in tree.legs)
         if fixed or (flow.station.is_slotted and flow.station.slot_ps % PS_PER_NS):
@@ -438,8 +436,8 @@ class Ground:
             way_ps = self.topology.wires[before.here, before.there].propagation_ns * PS_PER_NS
             stay_ps = self._stay_ps(flow, before)
             after_ps = (way_ps + stay_ps[0], way_ps + stay_ps[1])
-        # With isolation "order" the next frame may be in the queue already. If a frame is shorter
-        # than its window while the gate stays open, the next one leaves before its own window.
+        # With isolation "order" the next frame may be queued already: if a frame is shorter than
+        # its window, guard_ps keeps the next one from leaving before its own window.
         ordered = self.scenario.planner.isolation != "frame" and gated
         return Step(
             wire=("wire", leg.here, leg.there),
@@ -484,12 +482,12 @@ class Ground:
         movable = any(hop.waits_ps or self.varies(hop.bridge, hop.peer) for hop in placement.hops)
         if not movable:
             return NEVER
-        # If the earliest frames miss the gate's opening, they wait for the next opening with the
-        # latest frames, and the spread shrinks.
+        # Earliest frames that miss the gate's opening wait for the next one, as the latest do: the
+        # spread shrinks.
         return max(late_ps, min(wide_ps, self._until_shut_ps(placement)))
 
     def due_ps(self, placement: Placement) -> int:
-        """Greatest delay to the bit that a deadline is of."""
+        """Greatest delay to the bit of `deadline_at`."""
         if placement.flow.stream.deadline_at == "first_bit":
             return placement.delay_ps
         ends_ps = []
@@ -522,7 +520,7 @@ class Ground:
         return min(found)
 
     def frame_ps(self, flow: Flow, here: str, there: str, extra_bytes: int = 0) -> tuple[int, int]:
-        """Least and greatest wire time of a frame behind the reference plane, plus
+        """Least and greatest wire time of a frame after the reference plane, plus
         `extra_bytes`.
         """
         byte_ps = byte_time_ps(self.topology.wires[here, there].rate_bps)
@@ -530,7 +528,7 @@ class Ground:
         return self.lengths.span_ps(flow.station, here, frame_bytes + extra_bytes, byte_ps)
 
     def _stay_ps(self, flow: Flow, leg: Leg) -> tuple[int, int]:
-        """Store and forward: the time of the frame behind the reference plane plus processing."""
+        """Store and forward: the time of the frame after the reference plane plus processing."""
         processing_ps = self.bridges[leg.there].processing_ns * PS_PER_NS
         least_ps, most_ps = self.frame_ps(flow, leg.here, leg.there)
         return least_ps + processing_ps, most_ps + processing_ps
@@ -613,7 +611,7 @@ class Ground:
         )
         apart_ps = 0 if step.least_ps == window.length_ps else step.guard_ps
         if not flow.station.bounded and step.gated and (here, there) in self._timed_ports:
-            # The frame may begin at the end of its window; the gap behind it must not reach the
+            # The frame may begin at the end of its window; the gap after it must not reach the
             # next window.
             apart_ps = guard_ns(self.topology.wires[here, there].rate_bps) * PS_PER_NS
             if self.bridges[here].gate_guard == "none":

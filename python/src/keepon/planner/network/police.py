@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Stream filters and stream gates of a plan: a frame passes a bridge when the plan has it there, at
-its length, and not otherwise (IEEE Std 802.1Q-2022 clauses 8.6.5.3 and 8.6.5.4).
+"""PSFP filters and gates of a plan (802.1Qci): a frame passes a bridge only when planned there, at
+most as long as planned (IEEE Std 802.1Q-2022 clauses 8.6.5.3 and 8.6.5.4).
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from keepon.planner.network.ground import Ground
 from keepon.planner.network.trees import Leg
 
 _Span = tuple[int, int, int]
-"""From when until when a gate is open, in ns, and for how many octets."""
+"""Start and end of an open gate, in ns, and its IntervalOctetMax."""
 
 
 def refuse(ground: Ground) -> None:
-    """Refuse gates of bridges whose clocks nothing sets.
+    """Refuse gates of bridges that are not synchronised.
 
     Raises:
         ConfigError: names the bridge.
@@ -35,7 +35,7 @@ def refuse(ground: Ground) -> None:
 
 
 def filters(ground: Ground, bridge: str, placed: dict[str, list[Placement]]) -> list[PlannedFilter]:
-    """Filters of a bridge, in the order of streams; those of talkers without bounds have no gate.
+    """Filters of a bridge, in the order of streams; those of talkers not `bounded` have no gate.
 
     With `police` "edge": of streams whose talker is linked to the bridge.
     """
@@ -61,7 +61,7 @@ def filters(ground: Ground, bridge: str, placed: dict[str, list[Placement]]) -> 
 
 
 def _span(ground: Ground, placed: Placement, into: Leg, octets: int) -> _Span:
-    """When the last bit of a frame arrives at the end of a leg, by the bridge's clock."""
+    """When the last bit of a frame may arrive at the bridge, by the bridge's clock."""
     station, scenario = placed.flow.station, ground.scenario
     if into.parent < 0:
         early_ps = placed.release_ps + station.error_low_ps
@@ -104,7 +104,7 @@ def _intervals(spans: list[_Span], period_ns: int) -> tuple[int, list[PlannedGat
 
 
 def _merged(spans: list[_Span]) -> list[_Span]:
-    """Those that meet as one, in their order."""
+    """Sorted, with spans that touch merged."""
     found: list[_Span] = []
     for start, end, octets in sorted(spans):
         if found and start <= found[-1][1]:
