@@ -18,7 +18,7 @@ from keepon.model.result import Cause, LoadResult, RunParts, StreamResult
 MEANINGS: dict[str, tuple[str, str]] = {
     "late": ("handed over too late", "raise advance_ns"),
     "moved": ("left in a later slot than its own", "raise advance_ns"),
-    "sent_stale": ("its slot had another time by then", "let the clock settle: raise warmup_s"),
+    "sent_stale": ("its slot had moved in time by then", "let the clock settle: raise warmup_s"),
     "too_early": (
         "handed over before the ring reaches its slot", "lower advance_ns, or raise ring_slots",
     ),
@@ -53,8 +53,7 @@ MEANINGS: dict[str, tuple[str, str]] = {
     ),
     " of the plan for ": (
         "a filter of the plan stopped it",
-        "none if its talker sends too much; if not, a clock is further off than stated, which"
-        " keepon plan says",
+        "none if its talker sends too much; else a clock is further off than keepon plan states",
     ),
     " stream gate ": (
         "a bridge's stream gate was shut", "send at the plan's times, or open it for longer",
