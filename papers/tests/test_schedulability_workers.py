@@ -204,6 +204,7 @@ def test_a_first_message_of_the_scheduler_that_does_not_come_alone_is_waited_out
     assert "no scheduler answers there" in refusal(monkeypatch, capsys, tmp_path, scheduler)
 
 
+@pytest.mark.slow
 def test_a_cluster_of_another_version_or_without_workers_is_refused(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
