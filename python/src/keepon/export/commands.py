@@ -29,7 +29,7 @@ from keepon.machines.station import (
     without_disturbers,
 )
 from keepon.model import foreign
-from keepon.model.framelengths import long_flows
+from keepon.model.crosschecks import long_flows
 from keepon.model.scenario import Station
 from keepon.model.topology import Topology
 from keepon.model.wire import FRAME_BYTES_MAX, TAPRIO_BYTES_MIN

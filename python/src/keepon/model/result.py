@@ -18,7 +18,7 @@ from pydantic import Field, with_config
 from typing_extensions import TypedDict
 
 from keepon.model import documents
-from keepon.model.hostresult import HostRun
+from keepon.model.machinereports import HostRun
 from keepon.model.quantities import (
     DelayDistribution,
     DelaySeries,

@@ -8,16 +8,7 @@ from collections import deque
 from typing import Any
 
 from keepon.errors import ConfigError, SeveralConfigError, one_line
-from keepon.model import (
-    backends,
-    faultchecks,
-    foreign,
-    framelengths,
-    policing,
-    ptpgates,
-    rates,
-    validation,
-)
+from keepon.model import crosschecks, foreign, policing, rates, validation
 from keepon.model.hosts import HOSTS, check_stages
 from keepon.model.qdiscs import scenarios as qdiscs
 from keepon.model.scenario import Scenario
@@ -521,17 +512,17 @@ def check(scenario: Scenario, source: str) -> None:
             _load(source, scenario, index, neighbours)
     wrong.end()
     for check_more in (
-        backends.check,
+        crosschecks.check_backends,
         foreign.check,
-        framelengths.check,
-        ptpgates.check,
+        crosschecks.check_lengths,
+        crosschecks.check_ptp_gates,
         qdiscs.check,
     ):
         with wrong:
             check_more(scenario, source)
     with wrong:
         _faults(source, scenario, neighbours)
-        faultchecks.check(scenario, source)
+        crosschecks.check_faults(scenario, source)
     wrong.end()
     for index, station in enumerate(scenario.station):
         if not neighbours[station.name]:

@@ -30,7 +30,7 @@ from keepon.planner.network import gatelimits, police
 from keepon.planner.network.flows import Placement, spread_ps
 from keepon.planner.network.grid import partition_slots
 from keepon.planner.network.ground import Ground
-from keepon.planner.parameters import rows
+from keepon.planner.parameters import besteffort
 from keepon.planner.partition.limits import Limits
 from keepon.planner.stations import StationPlan
 
@@ -150,9 +150,9 @@ def station_document(
     spans, longest = plan.spans, dict[int, int]()
     if plan.needs is not None and spans is not None and spans.frame_bytes_max:
         document["frame_bytes_max"] = spans.frame_bytes_max
-        longest = rows.longest_frames(plan.station.keepon, spans, allowed)
+        longest = besteffort.longest_frames(plan.station.keepon, spans, allowed)
         try:
-            rows.check(plan.needs, spans, allowed)
+            besteffort.check_rows(plan.needs, spans, allowed)
         except InfeasibleError as error:  # other releases may leave longer rows
             raise UnprovenError(
                 str(error), error.constraint, error.streams, error.nearest_change

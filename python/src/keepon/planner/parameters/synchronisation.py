@@ -14,8 +14,7 @@ import math
 from fractions import Fraction
 
 from keepon.model import clockbounds as bounds
-from keepon.model.hosts import USUAL_SIGMAS
-from keepon.model.reception import rx_stage
+from keepon.model.hosts import USUAL_SIGMAS, rx_stage
 from keepon.model.scenario import Scenario, Station
 from keepon.model.wire import PS_PER_NS
 from keepon.planner.parameters.hardware import NIC, Nic

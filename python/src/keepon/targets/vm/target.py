@@ -22,9 +22,8 @@ from keepon.errors import ConfigError
 from keepon.machines.network import guest_script
 from keepon.machines.planned import Guest
 from keepon.measure import results
-from keepon.measure.delays import mark_onset
 from keepon.model import outcomes
-from keepon.model.framelengths import long_flows
+from keepon.model.crosschecks import long_flows
 from keepon.model.gates import ALL_GATES
 from keepon.model.plan import Plan
 from keepon.model.qdiscs.stations import check_real, tree_of
@@ -40,10 +39,9 @@ from keepon.model.scenario import START_NS, Scenario
 from keepon.model.tools import Listen, Talk
 from keepon.model.topology import Topology, check_single_ports
 from keepon.model.wire import FRAME_BYTES_MAX
-from keepon.targets import packets
-from keepon.targets.measured import measured_stream
+from keepon.targets.measured import mark_onset, measured_stream, stamps_file, stamps_table
 from keepon.targets.runs import Outcome, Progress, Run, result_document
-from keepon.targets.vm import besteffort, observations, programs
+from keepon.targets.vm import observations, programs
 from keepon.targets.vm.observations import StreamFrames, WireRecord
 
 NAME: Final = "vm"
@@ -246,7 +244,7 @@ def run_one(
         )
         arrays[stream.id] = measured
         heard = {name: listens[name] for name in stream.listeners}
-        tables[packets.file_name(driver, stream.id)] = packets.table(stream, talk, heard)
+        tables[stamps_file(driver, stream.id)] = stamps_table(stream, talk, heard)
         document["talker_counters"] = talk["counters"]
         document["stamp_error_ns"] = {
             "max": float(np.max(np.abs(frames.stamp_error_ps), initial=0)) / 1000,
@@ -294,7 +292,7 @@ def run_one(
         )
     judged = outcomes.judged(parts, mark_onset(scenario, streams, arrays))
     talkers_ps = {stream.talker: clocks_ps[stream.id] for stream in scenario.stream}
-    others = besteffort.sightings(guest, records, talkers_ps)
+    others = observations.sightings(guest, records, talkers_ps)
     return Run(driver, judged, arrays, "", files=tables, others=others), joined
 
 

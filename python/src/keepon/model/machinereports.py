@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The document `keepon.hwcheck/1` that `keepon hwcheck` writes (docs/hwcheck.md); its schema is
-made of these types.
+"""What machines say of themselves: `keepon.hwcheck/1` of `keepon hwcheck` (docs/hwcheck.md),
+`keepon.doctor/1` of `keepon doctor --json` (docs/doctor.md), and a result of target host; schemas
+are made of these types.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal, NotRequired
 
 from pydantic import Field, with_config
 
@@ -113,3 +114,74 @@ class HardwareCheck(TypedDict):
     """nothing is contradicted, and nothing was left out"""
     verdict: str
     """the same in one line"""
+
+
+DOCTOR_SCHEMA: Final = "keepon.doctor/1"
+
+State = Literal["ok", "note", "unknown", "problem"]
+
+
+@with_config(CLOSED)
+class Check(TypedDict):
+    """One thing looked at."""
+
+    about: str
+    """"machine", "installation" (of this Python) or an interface"""
+    name: str
+    """what was looked at"""
+    state: State
+    """note: it works, and could be better; unknown: it could not be seen"""
+    found: str
+    """one sentence"""
+    remedy: str
+    """shell command that mends it or shows it; empty if there is none"""
+
+
+@with_config(CLOSED)
+class Doctor(TypedDict):
+    """What a machine and its cards have and lack for Keepon."""
+
+    schema: Literal["keepon.doctor/1"]
+    """name and version of this format"""
+    version: str
+    """of Keepon"""
+    interface: str | None
+    """the card asked about; null: all, with one check each"""
+    checks: list[Check]
+    """in the order to read them"""
+    worst: State
+    """of all checks, from ok over note and unknown to problem; the exit code is made of it"""
+    verdict: str
+    """how many checks have which state"""
+
+
+@with_config(OPEN)
+class HostStation(TypedDict):
+    """A station and its interface."""
+
+    interface: NotRequired[str]
+    """its name"""
+    driver: NotRequired[str | None]
+    """of the card"""
+    clock: NotRequired[str | None]
+    """device of the card's clock"""
+    coalescing: NotRequired[dict[str, Any] | None]
+    """how the card gathers interrupts"""
+
+
+@with_config(OPEN)
+class HostRun(TypedDict):
+    """The machine, its clocks and what programs said."""
+
+    kernel: NotRequired[str]
+    """its release"""
+    cpus: NotRequired[dict[str, Any]]
+    """governors, isolated ones and the like"""
+    stations: NotRequired[dict[str, HostStation]]
+    """stations by name"""
+    clocks: str
+    """whether a program set the clocks, and how"""
+    clock_limit_ns: NotRequired[NotNegative | None]
+    """how far clocks may be apart"""
+    clock_offsets_ns: NotRequired[dict[str, Range]]
+    """least and greatest offset of each station's clock from CLOCK_TAI"""
