@@ -20,11 +20,11 @@ from schedulability_cases import HARD_SECONDS, QUICK, hard_task, keepon, made, t
 
 from keepon.errors import ConfigError, PlanRejectedError
 from keepon.model import documents
-from keepon.planner.partition import answer, generate
+from keepon.planner.partition import answer
 from keepon_papers import document as study
 from keepon_papers import published
 from keepon_papers import study as frame
-from keepon_papers.partitions import counts, deciding, fig27, schedulability, sets
+from keepon_papers.partitions import counts, deciding, fig27, generate, schedulability, sets
 from keepon_papers.partitions.deciding import find
 from keepon_papers.partitions.sets import Finding
 from keepon_papers.partitions.settings import ORIGINS, BeyondSettings, Settings

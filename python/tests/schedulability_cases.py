@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 from keepon.cli import app as cli
-from keepon.planner.partition import answer, generate
+from keepon.planner.partition import answer
+from keepon_papers.partitions import generate
 from keepon_papers.partitions.sets import Finding, Task
 from partition_cases import instance
 

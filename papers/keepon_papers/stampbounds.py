@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Error ranges of the four stamps and what they bound, exactly (KeepON paper section A.9, Eq. 3 to
-6).
+"""Error ranges of the four stamps and what they bound, exactly (KeepON paper section A.9, Eq. 3, 5
+and 6; Eq. 4 is keepon's own, keepon.planner.parameters.synchronisation).
 
 Every time is an int or a Fraction in ns, every rate a Fraction; nothing here is rounded. `brute_*`
 try every corner of the ranges instead of using a formula, so that the formulas can be compared with
@@ -11,51 +11,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 
 from keepon.errors import ConfigError
+from keepon.planner.parameters.synchronisation import Exact, StampErrors, g_eff
 
-Exact = int | Fraction
 Range = tuple[Fraction, Fraction]
-
-
-@dataclass(frozen=True)
-class StampErrors:
-    """What makes the stamps of master and slave wrong: all in ns, none negative (H1).
-
-    Attributes:
-        g_master, g_slave: granularity of each clock; a stamp is off by up to half of it, either
-        way. j_master_out, j_master_in, j_slave_out, j_slave_in: longest delay between the event and
-        its stamp, where the shortest is 0.
-
-    Raises:
-        ConfigError: one of them is negative.
-    """
-
-    g_master: Exact = 0
-    g_slave: Exact = 0
-    j_master_out: Exact = 0
-    j_master_in: Exact = 0
-    j_slave_out: Exact = 0
-    j_slave_in: Exact = 0
-
-    def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            if value < 0:
-                raise ConfigError(
-                    f"key `{name}` = {value}: must be 0 ns or more; a range of errors has no sign"
-                )
-
-    @property
-    def span_master(self) -> Fraction:
-        """Greatest difference of two successive errors of t1: g_M + j_M_out."""
-        return Fraction(self.g_master) + self.j_master_out
-
-    @property
-    def span_slave(self) -> Fraction:
-        """Greatest difference of two successive errors of t2: g_S + j_S_in."""
-        return Fraction(self.g_slave) + self.j_slave_in
 
 
 def alike(granularity: Exact, jitter: Exact) -> StampErrors:
@@ -95,23 +56,6 @@ def offset_error(e1: Exact, e2: Exact, e3: Exact, e4: Exact) -> Fraction:
     return ((Fraction(e2) - e1) - (Fraction(e4) - e3)) / 2
 
 
-def delta_ts(errors: StampErrors) -> Fraction:
-    """Eq. 4: greatest error of the offset calculation, ns: (gM + gS + max(jM_in + jM_out, jS_in +
-    jS_out)) / 2.
-
-    The printed formula is exact: the slave's two stamps late and the master's early give one term
-    of the maximum, the reverse gives the other, and both lie at corners of Eq. 3.
-
-    >>> str(delta_ts(alike(2560, 1000)))
-    '3560'
-    """
-    delays = max(
-        Fraction(errors.j_master_in) + errors.j_master_out,
-        Fraction(errors.j_slave_in) + errors.j_slave_out,
-    )
-    return (errors.g_master + errors.g_slave + delays) / 2
-
-
 def brute_delta_ts(errors: StampErrors, steps: int = 1) -> Fraction:
     """Greatest |offset error| in ns over every combination of `steps` + 1 points in each range of
     Eq. 3.
@@ -125,23 +69,6 @@ def _grid(spans: tuple[Range, ...], steps: int) -> Iterator[tuple[Fraction, ...]
         for low, high in spans
     ]
     return itertools.product(*axes)
-
-
-def g_eff(batch_slots: int, slot_time: Exact) -> Fraction:
-    """Granularity in ns of a clock that is brought up to date once a batch (section A.10).
-
-    >>> g_eff(39, 2560)
-    Fraction(99840, 1)
-    """
-    if batch_slots < 1:
-        raise ConfigError(
-            f"key `batch_slots` = {batch_slots}: must be 1 or more; a poll posts at least one slot"
-        )
-    if slot_time <= 0:
-        raise ConfigError(
-            f"key `slot_time` = {slot_time}: must be more than 0 ns; a slot takes time on the wire"
-        )
-    return Fraction(batch_slots) * slot_time
 
 
 def measured_ratio(

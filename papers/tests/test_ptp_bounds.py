@@ -11,9 +11,10 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from keepon.errors import ConfigError
-from keepon.model import clockbounds as bounds
-from keepon.model.clockbounds import StampErrors
+from keepon.planner.parameters.synchronisation import StampErrors, delta_ts, g_eff
+from keepon_papers import stampbounds as bounds
 
 INTERVAL_NS = 100_000_000
 
@@ -39,15 +40,13 @@ def test_offset_error_is_half_of_what_the_two_directions_differ_by() -> None:
 
 def test_bound_of_the_offset_by_hand() -> None:
     # (10 + 6 + max(2 + 1, 8 + 4)) / 2
-    assert bounds.delta_ts(MIXED) == 14
-    assert bounds.delta_ts(StampErrors(j_master_in=2, j_master_out=5, j_slave_in=1)) == Fraction(
-        7, 2
-    )
+    assert delta_ts(MIXED) == 14
+    assert delta_ts(StampErrors(j_master_in=2, j_master_out=5, j_slave_in=1)) == Fraction(7, 2)
 
 
 @given(ERRORS)
 def test_bound_of_the_offset_is_attained_and_never_exceeded(errors: StampErrors) -> None:
-    assert bounds.brute_delta_ts(errors) == bounds.delta_ts(errors)
+    assert bounds.brute_delta_ts(errors) == delta_ts(errors)
 
 
 @pytest.mark.slow
@@ -59,7 +58,7 @@ def test_no_point_within_the_ranges_exceeds_the_bound_of_the_offset(
         low + (high - low) * share
         for (low, high), share in zip(bounds.ranges(errors), at, strict=True)
     ]
-    assert abs(bounds.offset_error(*points)) <= bounds.delta_ts(errors)
+    assert abs(bounds.offset_error(*points)) <= delta_ts(errors)
 
 
 def test_measured_ratio_by_hand() -> None:
@@ -123,7 +122,7 @@ def test_printed_drift_bound_is_half_of_what_occurs_with_equal_errors() -> None:
 
 
 def test_granularity_of_a_batch_makes_the_bound_a_straight_line() -> None:
-    at = [bounds.delta_ts(bounds.alike(bounds.g_eff(batch, 2560), 0)) for batch in range(1, 101)]
+    at = [delta_ts(bounds.alike(g_eff(batch, 2560), 0)) for batch in range(1, 101)]
     assert all(value == batch * at[0] for batch, value in enumerate(at, start=1))
 
 
@@ -138,9 +137,9 @@ def test_sleep_rule_makes_a_knee_where_the_published_one_is() -> None:
 def test_larger_slots_raise_the_bound_and_move_the_knee_down() -> None:
     slots = (960, 2560, 12_160)
     assert [bounds.knee_batch_slots(slot, 100_000) for slot in slots] == [104, 39, 8]
-    assert [
-        bounds.delta_ts(bounds.alike(bounds.g_polled(1, slot, 100_000), 0)) for slot in slots
-    ] == list(slots)
+    assert [delta_ts(bounds.alike(bounds.g_polled(1, slot, 100_000), 0)) for slot in slots] == list(
+        slots
+    )
 
 
 def test_wrong_arguments_are_refused_with_key_value_and_range() -> None:
@@ -154,6 +153,6 @@ def test_wrong_arguments_are_refused_with_key_value_and_range() -> None:
     with pytest.raises(ConfigError, match="lengthen it"):
         bounds.measured_ratio(100, 100, 0, -100)
     with pytest.raises(ConfigError, match="`batch_slots` = 0: must be 1 or more"):
-        bounds.g_eff(0, 2560)
+        g_eff(0, 2560)
     with pytest.raises(ConfigError, match="`slot_time` = 0: must be more than 0 ns"):
-        bounds.g_eff(1, 0)
+        g_eff(1, 0)
