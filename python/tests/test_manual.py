@@ -8,18 +8,22 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from keepon import __version__
-from keepon.cli import export_command
-from keepon.cli.manual import completion, pages
-from keepon.cli.manual.pages import Page, inline
+from keepon.cli import completion, export_command
 from keepon.model import schemafiles
 from keepon_host.checkout import checkout_root
 
 ROOT = checkout_root()
+sys.path.append(str(ROOT / "devtools" / "manual"))
+
+import keepon_manual as pages  # noqa: E402
+from keepon_manual import Page, inline  # noqa: E402
+
 TOOLS = ROOT / "out/build/python/tools"
 NAMES = ["keepon.8", "keepon.7", "keepon-scenario.5", "keepon-talk.1", "keepon-listen.1"]
 

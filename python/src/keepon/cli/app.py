@@ -12,8 +12,7 @@ import typer
 from keepon_host.interrupts import ending_interrupts
 
 from keepon import __version__
-from keepon.cli import edge, machine_commands, papers, report_group, run_group
-from keepon.cli.manual import completion
+from keepon.cli import completion, edge, machine_commands, papers, report_group, run_group
 from keepon.cli.options import option
 from keepon.cli.shared import EXIT_CODES
 from keepon.errors import EXIT_INPUT, EXIT_MET

@@ -10,8 +10,7 @@ from typing import Annotated
 
 import typer
 
-from keepon.cli import papers, shared
-from keepon.cli.manual import completion
+from keepon.cli import completion, papers, shared
 from keepon.cli.options import Json, among, argument, check_apart, completing, named, option
 from keepon.errors import EXIT_MET, EXIT_MISSED, ConfigError, one_line
 from keepon.model import documents, examples, resultfolder
