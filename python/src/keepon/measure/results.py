@@ -114,10 +114,7 @@ class FrameArrays:
 
 
 def accounting(
-    frames: FrameArrays,
-    verdict_names: list[str],
-    lost: dict[str, int],
-    stream: str,
+    frames: FrameArrays, verdict_names: list[str], lost: dict[str, int], stream: str
 ) -> Accounting:
     """Counts of one stream; every frame has one fate, and it is the one its verdict says.
 
@@ -185,10 +182,7 @@ def losses(frames: FrameArrays, whole_run: dict[str, int]) -> dict[str, int]:
 
 
 def check_whole_run(
-    frames: FrameArrays,
-    verdict_names: list[str],
-    whole: Flow,
-    stream: str,
+    frames: FrameArrays, verdict_names: list[str], whole: Flow, stream: str
 ) -> None:
     """The simulator's own counters of a stream against the frames themselves, over the whole run.
 

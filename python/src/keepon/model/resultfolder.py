@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Iterator, Mapping
-from itertools import chain
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -59,8 +58,6 @@ def _scenario(path: Path, result: Result) -> Scenario:
 
 _Problems = Iterator[tuple[str, str]]
 """Keys, and what is wrong with each."""
-
-
 _HERE = "`effective`"
 _BESIDE = f"{documents.RESULT_FILE} beside it"
 
@@ -146,9 +143,6 @@ def _plan_problems(plan: Plan, scenario: Scenario) -> _Problems:
                 yield f"{at}.{listener}", f"passes nodes that are not linked in {_BESIDE}"
 
 
-Found = Iterator[tuple[str, str]]
-"""Keys, and what is wrong with each."""
-
 LEAST: Final = ("delay_min_ns",)
 """Bounds from below."""
 ROUNDED_NS = 0.001
@@ -157,7 +151,7 @@ PLANNED: Final = ("release_error_ns", "delay_ns", "jitter_ns")
 """Bounds that a run has of its plan."""
 
 
-def of_result(result: Result, scenario: Scenario) -> Found:
+def of_result(result: Result, scenario: Scenario) -> _Problems:
     """What contradicts itself in a result that has all keys (outcomes.completed)."""
     if result["scenario"] != scenario.name:
         yield "scenario", f'is "{one_line(result["scenario"])}", and "{scenario.name}" was run'
@@ -175,7 +169,7 @@ def of_result(result: Result, scenario: Scenario) -> Found:
         yield from _of_run(at, run, scenario.duration_s)
 
 
-def _of_run(at: str, run: RunResult, duration_s: float) -> Found:
+def _of_run(at: str, run: RunResult, duration_s: float) -> _Problems:
     if run["outcome"] != (expected := outcomes.of_run(run)):
         yield f"{at}.outcome", f'is "{run["outcome"]}", those of its streams say "{expected}"'
     begin_ns, end_ns = run["window_ns"]
@@ -183,7 +177,7 @@ def _of_run(at: str, run: RunResult, duration_s: float) -> Found:
         yield f"{at}.window_ns", f"is not of {duration_s} s, the `duration_s` of the scenario"
 
 
-def _of_stream(stream: StreamResult, planned: Stream, window_ns: list[int]) -> Found:
+def _of_stream(stream: StreamResult, planned: Stream, window_ns: list[int]) -> _Problems:
     due, delivered, missing = stream["due"], stream["delivered"], stream["missing"]
     if delivered + missing != due:
         yield "missing", f"is {missing}, beside {due} due and {delivered} delivered"
@@ -203,7 +197,7 @@ def _of_stream(stream: StreamResult, planned: Stream, window_ns: list[int]) -> F
         yield "outcome", f'is "{stream["outcome"]}", its counts and bounds say "{expected}"'
 
 
-def _of_checks(stream: StreamResult, planned: Stream) -> Found:
+def _of_checks(stream: StreamResult, planned: Stream) -> _Problems:
     delays_ns, checks = stream["delay_ns"], stream["bound_check"]
     least_ns, mean_ns, most_ns = (delays_ns[key] for key in ("min", "mean", "max"))
     if least_ns is None or mean_ns is None or most_ns is None:
@@ -243,11 +237,13 @@ def _agrees(name: str, check: BoundCheck) -> bool:
     )
 
 
-def of_plan(plan: Plan, result: Result) -> Found:
+def of_plan(plan: Plan, result: Result) -> _Problems:
     """Where a plan has other bounds than the result was compared with."""
     if plan["scenario"] != result["scenario"]:
         yield "scenario", f'is "{one_line(plan["scenario"])}", and that of the result is another'
-    for name, stream in chain.from_iterable(run["streams"].items() for run in result["runs"]):
+    for name, stream in itertools.chain.from_iterable(
+        run["streams"].items() for run in result["runs"]
+    ):
         planned = plan["streams"][name]
         bounds = planned["bounds"]
         allowed_ns: dict[str, set[int | None]] = {key: {bounds[key]} for key in PLANNED}

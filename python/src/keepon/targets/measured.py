@@ -102,9 +102,7 @@ def stamps_file(driver: str, stream: str) -> str:
 
 
 def mark_onset(
-    scenario: Scenario,
-    streams: dict[str, StreamResult],
-    arrays: dict[str, FrameArrays],
+    scenario: Scenario, streams: dict[str, StreamResult], arrays: dict[str, FrameArrays]
 ) -> Onset | None:
     """The first frame of any stream beyond its bound; every stream gets its delays around that
     moment.

@@ -65,11 +65,7 @@ class Target(Protocol):
         """
 
     def run_all(
-        self,
-        scenario: Scenario,
-        plan: Plan,
-        seed: int,
-        progress: Progress | None = None,
+        self, scenario: Scenario, plan: Plan, seed: int, progress: Progress | None = None
     ) -> Outcome:
         """Every driver of the scenario in turn; a Ctrl-C keeps the ones that are complete.
 

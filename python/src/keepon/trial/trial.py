@@ -333,10 +333,7 @@ def _sync_ns(scenario: Scenario) -> int:
 
 
 def _came_late(
-    scenario: Scenario,
-    plan: Plan,
-    document: RunResult,
-    run_again: Callable[[Scenario], RunResult],
+    scenario: Scenario, plan: Plan, document: RunResult, run_again: Callable[[Scenario], RunResult]
 ) -> tuple[Counter[str], dict[str, overload.Busy]]:
     """Frames that came late, by the port of their talker, and what they waited for there, if most
     are in time in a run without best effort.

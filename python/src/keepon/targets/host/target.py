@@ -168,12 +168,7 @@ def judged_run(host: Host, job: Job, files: dict[str, bytes]) -> Run:
 
 
 def _believe(
-    host: Host,
-    job: Job,
-    stream: Stream,
-    frames: FrameArrays,
-    document: StreamResult,
-    seen: Seen,
+    host: Host, job: Job, stream: Stream, frames: FrameArrays, document: StreamResult, seen: Seen
 ) -> None:
     """Who stamped frames of a stream, and its checks as far as those stamps allow."""
     sender = observations.sender_stamps(seen.talks[stream.id], host.is_keepon(stream.talker))
@@ -326,11 +321,7 @@ class ThisHost:
         return host, job_of(host, limit_ns, self.wait_s, self.keep_clocks, self.programs)
 
     def run_all(
-        self,
-        scenario: Scenario,
-        plan: Plan,
-        seed: int,
-        progress: Progress | None = None,
+        self, scenario: Scenario, plan: Plan, seed: int, progress: Progress | None = None
     ) -> Outcome:
         check_loads(scenario)
         programs = self.programs or {

@@ -314,11 +314,7 @@ class Simulator:
         check_supported(scenario)
 
     def run_all(
-        self,
-        scenario: Scenario,
-        plan: Plan,
-        seed: int,
-        progress: Progress | None = None,
+        self, scenario: Scenario, plan: Plan, seed: int, progress: Progress | None = None
     ) -> Outcome:
         return run_all(scenario, plan, seed, progress, self.capture_frames)
 

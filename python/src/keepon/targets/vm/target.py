@@ -28,13 +28,7 @@ from keepon.model.gates import ALL_GATES
 from keepon.model.plan import Plan
 from keepon.model.qdiscs.stations import check_real, tree_of
 from keepon.model.qdiscs.tree import Taprio
-from keepon.model.result import (
-    BridgeResult,
-    ClockOffsets,
-    RunParts,
-    StationResult,
-    StreamResult,
-)
+from keepon.model.result import BridgeResult, ClockOffsets, RunParts, StationResult, StreamResult
 from keepon.model.scenario import START_NS, Scenario
 from keepon.model.tools import Listen, Talk
 from keepon.model.topology import Topology, check_single_ports
@@ -297,11 +291,7 @@ def run_one(
 
 
 def _check_clock(
-    scenario: Scenario,
-    stream: StreamResult,
-    station: StationResult,
-    name: str,
-    clock_ps: int,
+    scenario: Scenario, stream: StreamResult, station: StationResult, name: str, clock_ps: int
 ) -> None:
     """One more bound of a stream: its talker's clock against the NIC's, which all numbers of the
     stream rest on.
@@ -409,10 +399,6 @@ class VirtualMachine:
         check_supported(scenario)
 
     def run_all(
-        self,
-        scenario: Scenario,
-        plan: Plan,
-        seed: int,
-        progress: Progress | None = None,
+        self, scenario: Scenario, plan: Plan, seed: int, progress: Progress | None = None
     ) -> Outcome:
         return run_all(scenario, plan, seed, progress, self.family)
