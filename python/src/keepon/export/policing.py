@@ -114,7 +114,7 @@ def _rules(planned: Planned, bridge: Bridge) -> Iterator[_Rule]:
         words = [_longest(found["max_sdu_bytes"])]
         if "entries" in found:
             listed = [
-                _entry(each["open"], each["ns"], None, each.get("octets"))
+                _entry(each["open"], each["ns"], each.get("priority"), each.get("octets"))
                 for each in found["entries"]
             ]
             words.append(f"action gate base-time {found['base_ns']} {' '.join(listed)}")
@@ -165,6 +165,11 @@ def notes(planned: Planned) -> Iterator[str]:
             yield (
                 f"bridge {bridge.name}: its script needs {', '.join(map(_variable, flows))}, the"
                 " MAC addresses that these frames go to"
+            )
+        if "cqf" in planned.plan["bridges"][bridge.name]:
+            yield (
+                f"bridge {bridge.name}: its cycles need a switch with offload (OFFLOAD=skip_sw);"
+                " without it Linux's gate changes no priority"
             )
         shortest = [
             min(entry["ns"] for entry in found["entries"])

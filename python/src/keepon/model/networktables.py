@@ -159,9 +159,17 @@ class Bridge(Table):
     processing_ns: Annotated[int, Whole(0, SECOND_NS, remedy=POSITIVE)] = 2_000
     """Time in ns from a frame received whole to the frame in its queue, always the same. 2 us are
     inferred from Table 1 of the KeepON paper."""
-    gates: Literal["auto", "none"] | dict[str, GateList] = "auto"
-    """"auto": the plan has gate lists for the ports. "none": all gates are always open. A
-    table: gate lists by hand, by neighbour. Bridges of target vm have no gates."""
+    gates: Literal["auto", "none", "cqf"] | dict[str, GateList] = "auto"
+    """"auto": the plan has gate lists for the ports. "none": all gates are always open. "cqf":
+    cyclic queuing and forwarding, where what arrives in one cycle leaves in the next one
+    (docs/tsn.md). A table: gate lists by hand, by neighbour. Bridges of target vm have no gates."""
+    cqf_cycle_ns: Annotated[int, Whole(1_000, SECOND_NS)] | None = None
+    """With gates "cqf": length of a cycle in ns, the same at all such bridges. Cycles begin at
+    multiples of it, and the periods of streams that pass are multiples of it. Refused if shorter
+    than what a cycle must hold. Left out with other gates."""
+    cqf_buffers: Annotated[int, Whole(2, 3)] = 2
+    """With gates "cqf": queues of a port that take turns, the streams' traffic class and those
+    below it. With 3 a frame may arrive up to a cycle late, and every bridge takes two cycles."""
     gate_entries: Annotated[int, Whole(1, 4_096)] = 4_096
     """Entries that the gate list of a port has at most."""
     gate_entries_all: Annotated[int, Whole(1, 65_536)] = 65_536

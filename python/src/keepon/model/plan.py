@@ -179,6 +179,8 @@ class PlannedGateInterval(TypedDict):
     """whether frames pass"""
     ns: AtLeastOne
     """for how long"""
+    priority: NotRequired[Annotated[int, Field(ge=0, le=7)]]
+    """internal priority value of frames that pass; absent: their own priority"""
     octets: NotRequired[NotNegative]
     """of MSDUs that pass in it"""
 
@@ -204,13 +206,27 @@ class PlannedFilter(TypedDict):
 
 
 @with_config(CLOSED)
+class PlannedCycles(TypedDict):
+    """Cycles of cyclic queuing and forwarding."""
+
+    cycle_ns: AtLeastOne
+    """length of a cycle; one begins at 0"""
+    buffers: Annotated[int, Field(ge=2, le=3)]
+    """queues of a port that take turns"""
+    clock_error_ns: NotNegative
+    """how far its clock may be from those of its neighbours, before frames change cycles"""
+
+
+@with_config(CLOSED)
 class PlannedBridge(TypedDict):
     """A bridge."""
 
     ports: dict[str, PlannedPort]
     """ports that streams leave by, by neighbour"""
     stream_filters: NotRequired[list[PlannedFilter]]
-    """of per-stream policing (`bridge.police`)"""
+    """of per-stream policing (`bridge.police`), or of cyclic queuing and forwarding"""
+    cqf: NotRequired[PlannedCycles]
+    """cyclic queuing and forwarding (`bridge.gates`)"""
 
 
 @with_config(CLOSED)

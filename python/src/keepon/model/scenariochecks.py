@@ -10,6 +10,7 @@ from typing import Any
 from keepon.errors import ConfigError, SeveralConfigError, one_line
 from keepon.model import (
     backends,
+    cqf,
     faultchecks,
     foreign,
     framelengths,
@@ -452,6 +453,8 @@ def _bridge(source: str, scenario: Scenario, index: int, neighbours: list[str]) 
     for place in range(len(bridge.stream_filter)):
         if wrong := policing.wrong_filter(scenario, index, place):
             raise problem(source, *wrong)
+    if wrong := cqf.wrong(scenario, index):
+        raise problem(source, *wrong)
     if isinstance(bridge.gates, dict) and bridge.gate_guard != "length-aware":
         raise problem(
             source,

@@ -196,6 +196,10 @@ class Given:
                         peers.append(there)
         return found
 
+    def is_cyclic(self, place: Place) -> bool:
+        """Whether frames of a cycle leave a port together, in no known order."""
+        return place[0] in self.bridges and self.bridges[place[0]].gates == "cqf"
+
     @cached_property
     def by_place(self) -> dict[Place, list[Window]]:
         """Windows by port."""

@@ -109,6 +109,8 @@ class Steady:
         """
         for place, windows in self._given.by_place.items():
             look()
+            if self._given.is_cyclic(place):
+                continue
             port = self._given.plan["bridges"][place[0]]["ports"][place[1]]
             if not (
                 self._gated(place, windows, port)
@@ -126,6 +128,8 @@ class Steady:
         """
         in_order = self._given.scenario.planner.isolation != "frame"
         for place, windows in self._given.by_place.items():
+            if self._given.is_cyclic(place):
+                continue
             port = self._given.plan["bridges"][place[0]]["ports"][place[1]]
             cycle_ps, count = cycle_of(windows, self._given.list_ps(place))
             waits = in_order and "entries" in port and count <= FRAMES_MAX

@@ -58,6 +58,7 @@ def refuse(ground: Ground, limits: Limits | None = None) -> None:
         _refuse_stream(ground, flow)
     _refuse_free_gates(ground)
     police.refuse(ground)
+    ground.cycles.refuse()
     _refuse_capacity(ground)
     unplanned_traffic.refuse(ground)
 

@@ -419,6 +419,8 @@ def port_documents(ground: Ground, placed: Placed, limits: Limits) -> dict[str, 
                     "choose periods with a shorter least common multiple",
                 )  # fmt: skip
             _add_gates(port, explicit)
+        elif (cyclic := ground.cycles.gate_list(bridge)) is not None:
+            _add_gates(port, cyclic)
         elif ground.is_gated(bridge, peer):
             built = made[bridge][peer]
             assert built is not None
@@ -434,6 +436,9 @@ def port_documents(ground: Ground, placed: Placed, limits: Limits) -> dict[str, 
     for name, document in documents.items():
         if filters := police.filters(ground, name, placed):
             document["stream_filters"] = filters
+        if (cycles := ground.cycles.document(name, placed)) is not None:
+            document["stream_filters"] = ground.cycles.filters(name, placed)
+            document["cqf"] = cycles
     _check_queues(ground, placed)
     return documents
 

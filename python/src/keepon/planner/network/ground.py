@@ -39,6 +39,7 @@ from keepon.model.wire import (
 from keepon.planner import stations
 from keepon.planner.network import behind, gatelimits, talkerwindows, ways
 from keepon.planner.network.blocking import Blocking
+from keepon.planner.network.cqf import Cycles
 from keepon.planner.network.flows import Flow, Hop, Placement, Step
 from keepon.planner.network.grid import on_grid, partition_slots, slot_of
 from keepon.planner.network.lengths import Lengths
@@ -109,6 +110,7 @@ class Ground:
             self.flows.append(
                 Flow(number, stream, self.station_of(stream), trees, turns=stream.turns)
             )
+        self.cycles = Cycles(self)
         together = Counter((flow.station.name, flow.stream.tc) for flow in self.flows)
         self._windows = {}
         for flow in self.flows:
@@ -185,7 +187,7 @@ class Ground:
         """Whether the planner makes the gate list of a port."""
         return (
             here in self.bridges
-            and self.bridges[here].gates != "none"
+            and self.bridges[here].gates not in ("none", "cqf")
             and (here, there) not in self._explicit
         )
 
@@ -220,7 +222,8 @@ class Ground:
 
     def varies(self, here: str, there: str) -> bool:
         """Whether how long frames wait at a port depends on the release."""
-        return (here, there) in self._explicit or (here, there) in self._grids
+        fixed = (here, there) in self._explicit or here in self.cycles.bridges
+        return fixed or (here, there) in self._grids
 
     def longest_load_ps(self, here: str, there: str) -> int:
         """The longest best-effort frame that leaves by a port of a bridge."""
@@ -399,7 +402,10 @@ class Ground:
                 ready_ps = (before[0] + step.after_ps[0], before[1] + step.after_ps[1])
                 limit_ps = step.limit_ps if wait_ps is None else wait_ps
                 given_ns = waits_ns[len(placement.hops)] if waits_ns else None
-                outcome = self._leave(flow, step, ready_ps, occupancy, limit_ps, given_ns)
+                if leg.here in self.cycles.bridges:
+                    outcome = self.cycles.leave(placement, leg, step, ready_ps)
+                else:
+                    outcome = self._leave(flow, step, ready_ps, occupancy, limit_ps, given_ns)
                 if isinstance(outcome, int):
                     return outcome
                 hop, claims = outcome

@@ -9,7 +9,8 @@ from keepon.errors import ConfigError
 from keepon.model.plan import PlannedFilter, PlannedGateInterval
 from keepon.model.policing import TAGGED_OVERHEAD_BYTES
 from keepon.model.scenario import BRIDGE_CLOCK_ERROR_NS
-from keepon.model.wire import PS_PER_NS, ceil_ns, preamble_time_ps
+from keepon.model.wire import PS_PER_NS, ceil_ns
+from keepon.planner.network.cqf import last_bit_ps
 from keepon.planner.network.flows import Placement
 from keepon.planner.network.ground import Ground
 from keepon.planner.network.trees import Leg
@@ -62,24 +63,14 @@ def filters(ground: Ground, bridge: str, placed: dict[str, list[Placement]]) -> 
 
 def _span(ground: Ground, placed: Placement, into: Leg, octets: int) -> _Span:
     """When the last bit of a frame arrives at the end of a leg, by the bridge's clock."""
-    station, scenario = placed.flow.station, ground.scenario
-    if into.parent < 0:
-        early_ps = placed.release_ps + station.error_low_ps
-        late_ps = placed.release_ps + station.error_high_ps
-    else:
-        hop = next(
-            each for each in placed.hops if (each.bridge, each.peer) == (into.here, into.there)
-        )
-        preamble_ps = preamble_time_ps(ground.topology.wires[into.here, into.there].rate_bps)
-        early_ps, late_ps = hop.early_ps + preamble_ps, hop.late_ps + preamble_ps
-    least_ps, most_ps = ground.frame_ps(placed.flow, into.here, into.there)
-    way_ps = ground.topology.wires[into.here, into.there].propagation_ns * PS_PER_NS
+    scenario = ground.scenario
+    early_ps, late_ps = last_bit_ps(ground, placed, into)
     clock_ps = 0
     if scenario.sync.mode == "gptp":
         clock_ps = (BRIDGE_CLOCK_ERROR_NS + scenario.asymmetry_error_ns(into.there)) * PS_PER_NS
     return (
-        (early_ps + way_ps + least_ps - clock_ps) // PS_PER_NS,
-        ceil_ns(late_ps + way_ps + most_ps + clock_ps) + 1,
+        (early_ps - clock_ps) // PS_PER_NS,
+        ceil_ns(late_ps + clock_ps) + 1,
         octets,
     )
 
