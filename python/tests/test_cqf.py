@@ -298,7 +298,7 @@ def test_what_does_not_go_by_cycles_is_refused(keys: dict[str, Any], message: st
     assert message in str(error.value)
 
 
-def test_tc_gets_the_cycles_and_says_what_linux_lacks() -> None:
+def test_linux_gets_the_cycles_and_a_program_for_what_it_lacks() -> None:
     scenario = loading.load(ROBOT_CELL.parent / "tsn" / "cqf.toml")
     plan = session.planned(scenario)
     planned = Planned(scenario, plan)
@@ -306,6 +306,17 @@ def test_tc_gets_the_cycles_and_says_what_linux_lacks() -> None:
     script = " ".join(made.files["sw2.sh"].replace("\\\n", "").split())
     assert " open 100000 5 -1 sched-entry open 100000 4 -1" in script
     assert "sched-entry S 0xdf 100000 sched-entry S 0xef 100000" in script
-    assert any("sw2" in note and "changes no priority" in note for note in made.notes)
+    # One gate for both streams, which come from sw1.
+    assert script.count("action gate index 1000000") == 2 and script.count("sched-entry open") == 2
+    assert "clsact tc filter add dev swp0 ingress protocol all pref 2 flower" in script
+    attached = "pref 1 bpf direct-action object-file /run/sw2-cqf.bpf.o section swp0"
+    assert f"swp0 ingress protocol all {attached}" in script
+    program = made.files["sw2-cqf.bpf.c"]
+    for part in (
+        "CYCLE_NS 100000ULL", "BUFFERS 2\n", "buffer == 0 ? 5 : 4;", "queue(skb, 0)",
+        "to == DST_set || to == DST_get", 'section("swp0")',
+    ):  # fmt: skip
+        assert part in program
+    assert any("sw2-cqf.bpf.c does" in note for note in made.notes)
     for other in (tsnkit, tsntool, yang):
         assert any("stream filters of sw1" in note for note in other.export(planned).notes)

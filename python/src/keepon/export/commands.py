@@ -14,7 +14,7 @@ from keepon_host.link.gatelist import CYCLE_NS_MAX
 from keepon_host.start import steps
 from keepon_host.start.steps import Need, Step
 
-from keepon.export import policing, shell
+from keepon.export import cqf, policing, shell
 from keepon.export.exported import Exported, Planned, Port, gated_ports, port_name
 from keepon.machines import ptpconfig
 from keepon.machines.planned import ETHERNET_MTU
@@ -247,11 +247,13 @@ def _bridges(planned: Planned) -> Iterator[tuple[str, str]]:
     topology = Topology(planned.scenario)
     for bridge in planned.scenario.bridge:
         ports = [port for port in gated if port.bridge == bridge.name]
-        police = policing.lines(planned, bridge)
+        police = [*policing.lines(planned, bridge), *cqf.lines(planned, bridge)]
         if not ports and not police and sync.mode != "gptp":
             continue
-        police_needs = policing.needs(planned, bridge)
+        police_needs = [*policing.needs(planned, bridge), *cqf.needs(planned, bridge)]
         yield f"{bridge.name}.sh", _bridge(planned, bridge.name, ports, police_needs, police)
+        if (program := cqf.source(planned, bridge)) is not None:
+            yield cqf.source_name(bridge), program
         if sync.mode == "gptp":
             names = [
                 port_name(topology, bridge.name, peer) for peer in topology.neighbours[bridge.name]
@@ -294,7 +296,7 @@ def _notes(planned: Planned, machine: Machine) -> Iterator[str]:
 
 def export(planned: Planned) -> Exported:
     """NODE.sh for each linked station and each bridge with gates or gPTP, NODE-ptp4l.cfg where PTP
-    is; stations under test are set up with keepon.
+    is, NODE-cqf.bpf.c where cycles are; stations under test are set up with keepon.
 
     Source: KeepON paper artifact, Examples 1 to 3 (mqprio and etf); tc-taprio(8), tc-mqprio(8),
     tc-etf(8), ptp4l(8), phc2sys(8).
