@@ -127,12 +127,6 @@ def _stay(given: Given, steady: Steady, window: Window, moved_ps: int) -> _Stay:
     opens_ps, shuts_ps = _opening(given, place, queue, start_ps + kept_ps)
     if opens_ps < end_ps + (kept_ps if bridge.cqf_buffers == 3 else 0):
         raise _WrongError("the gate of its buffer is open while it may come")
-    begins_ps = 1000 * given.releases_ns(name)[window.turn] + given.start_ps(name, window.turn)
-    begins_ps += given.entry(name)["release_early_ps"] - 8 * given.links[given.leaves[name]][0]
-    if given.leaves[name][1] == place[0]:
-        cycle_ps = opens_ps - (bridge.cqf_buffers - 1) * (shuts_ps - opens_ps)
-        if begins_ps + moved_ps < cycle_ps:
-            raise _WrongError("its talker begins before the cycle")
     if window.open_ps + moved_ps != max(opens_ps - off_ps, ready_ps[0]):
         raise _WrongError("its window does not begin as its gate opens")
     return _Stay(

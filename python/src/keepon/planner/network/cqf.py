@@ -9,7 +9,6 @@ cycle may hold is sent within it. Of each stream that is one frame.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -175,20 +174,19 @@ class Cycles:
                 f'must leave traffic class {buffers[0]} of bridge "{here}" {len(buffers) - 1} below'
                 " that priorities lead to; raise it, or state more queues",
             )  # fmt: skip
-        for index, load, path in ground.topology.best_effort:
-            if here in path[1:-1] and ground.queue(here, load.priority) in buffers:
-                raise ConfigError(
-                    f'key `load[{index}].priority` (load "{load.id}") = {load.priority}: must have'
-                    f' none of traffic classes {buffers[-1]} to {buffers[0]} in bridge "{here}",'
-                    " which are the buffers of its cycles; lower it"
-                )
         sync = ground.scenario.sync
-        if sync.by_ptp and ground.queue(here, sync.priority) in buffers:
-            raise ConfigError(
-                f"key `sync.priority` = {sync.priority}: must have none of traffic classes"
-                f' {buffers[-1]} to {buffers[0]} in bridge "{here}", which are the buffers of its'
-                " cycles; choose another"
-            )
+        beside = [
+            (f'load[{index}].priority` (load "{load.id}")', load.priority)
+            for index, load, path in ground.topology.best_effort
+            if here in path[1:-1]
+        ] + [("sync.priority`", sync.priority)] * sync.by_ptp
+        for key, priority in beside:
+            if ground.queue(here, priority) in buffers:
+                raise ConfigError(
+                    f"key `{key} = {priority}: must have none of traffic classes {buffers[-1]} to"
+                    f' {buffers[0]} in bridge "{here}", which are the buffers of its cycles; choose'
+                    " another"
+                )
         frames = len(self._flows[port])
         if frames > bridge.queue_frames:
             raise ConfigError(
@@ -280,51 +278,35 @@ class Cycles:
 
     def filters(self, bridge: str, placed: dict[str, list[Placement]]) -> list[PlannedFilter]:
         """A stream filter for each stream: its gate has the buffer of the cycle."""
-        if bridge not in self.bridges:
-            return []
-        found: list[PlannedFilter] = []
         entry = self.bridges[bridge]
-        for name, into, placement in self._into(bridge, placed):
-            station, stream = placement.flow.station, placement.flow.stream
-            longest = self._ground.lengths.trim_bytes(station).more
-            longest += station.planned_frame_bytes(stream)
-            found.append(
-                {
-                    "stream": name,
-                    "max_sdu_bytes": longest - TAGGED_OVERHEAD_BYTES,
-                    "base_ns": self._later_ps(into.here, bridge) // PS_PER_NS,
-                    "entries": [
-                        {"open": True, "ns": cqf.cycle_ns(entry), "priority": internal}
-                        for _, internal in cqf.buffers(entry, stream.priority)
-                    ],
-                }
-            )
-        return found
-
-    def _into(
-        self, bridge: str, placed: dict[str, list[Placement]]
-    ) -> Iterator[tuple[str, Leg, Placement]]:
-        """Streams that come to a bridge, the leg, and the first of their placements."""
-        for name, placements in placed.items():
-            for leg in placements[0].tree.legs:
-                if leg.there == bridge:
-                    yield name, leg, placements[0]
+        return [
+            {
+                "stream": name,
+                "max_sdu_bytes": longest_sdu_bytes(self._ground, placements[0].flow),
+                "base_ns": self._later_ps(leg.here, bridge) // PS_PER_NS,
+                "entries": [
+                    {"open": True, "ns": cqf.cycle_ns(entry), "priority": internal}
+                    for _, internal in cqf.buffers(entry, placements[0].flow.stream.priority)
+                ],
+            }
+            for name, placements in placed.items()
+            for leg in placements[0].tree.legs
+            if leg.there == bridge
+        ]
 
     def document(self, bridge: str, placed: dict[str, list[Placement]]) -> PlannedCycles | None:
-        """What the plan has on cycles of a bridge; None: no stream comes there, or it has none."""
+        """What the plan has on cycles of a bridge; None: no stream comes there, or it has none.
+
+        An error of its clock moves its cycles, and what it sends against those of the next bridge.
+        """
         if bridge not in self.bridges:
             return None
+        off_ps = self._ground.margin_ps(bridge)
         room_ps = [
-            *self._room_ps(bridge, self._into(bridge, placed), 0),
-            *(
-                own_ps
-                for there in self.bridges
-                for own_ps in self._room_ps(
-                    there,
-                    (entry for entry in self._into(there, placed) if entry[1].here == bridge),
-                    self._ground.margin_ps(bridge) - self._ground.margin_ps(there),
-                )
-            ),
+            self._room_ps(placements[0], leg) + off_ps - self._ground.margin_ps(leg.there)
+            for placements in placed.values()
+            for leg in placements[0].tree.legs
+            if bridge in (leg.here, leg.there) and leg.there in self.bridges
         ]
         if not room_ps:
             return None
@@ -335,16 +317,18 @@ class Cycles:
             "clock_error_ns": min(room_ps) // PS_PER_NS,
         }
 
-    def _room_ps(
-        self, there: str, arriving: Iterable[tuple[str, Leg, Placement]], more_ps: int
-    ) -> Iterator[int]:
-        """How far the arrivals of streams at a bridge are from the edges of their cycles."""
-        cycle_ps = self._cycle_ps(there)
-        for _, leg, placement in arriving:
-            early_ps, late_ps = last_bit_ps(self._ground, placement, leg)
-            later_ps = self._later_ps(leg.here, there)
-            start_ps = (early_ps - later_ps) // cycle_ps * cycle_ps + later_ps
-            yield min(early_ps - start_ps, start_ps + cycle_ps - late_ps - 1) + more_ps
+    def _room_ps(self, placement: Placement, leg: Leg) -> int:
+        """How far the arrivals of a stream at a bridge are from the edges of their cycle."""
+        early_ps, late_ps = last_bit_ps(self._ground, placement, leg)
+        later_ps, cycle_ps = self._later_ps(leg.here, leg.there), self._cycle_ps(leg.there)
+        start_ps = (early_ps - later_ps) // cycle_ps * cycle_ps + later_ps
+        return min(early_ps - start_ps, start_ps + cycle_ps - late_ps - 1)
+
+
+def longest_sdu_bytes(ground: Ground, flow: Flow) -> int:
+    """Octets of a frame of a stream, as a filter's maximum SDU size counts them."""
+    longest_bytes = flow.station.planned_frame_bytes(flow.stream)
+    return longest_bytes + ground.lengths.trim_bytes(flow.station).more - TAGGED_OVERHEAD_BYTES
 
 
 def last_bit_ps(ground: Ground, placed: Placement, into: Leg) -> tuple[int, int]:

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from keepon.errors import ConfigError
 from keepon.model.plan import PlannedFilter, PlannedGateInterval
-from keepon.model.policing import TAGGED_OVERHEAD_BYTES
 from keepon.model.scenario import BRIDGE_CLOCK_ERROR_NS
 from keepon.model.wire import PS_PER_NS, ceil_ns
-from keepon.planner.network.cqf import last_bit_ps
+from keepon.planner.network.cqf import last_bit_ps, longest_sdu_bytes
 from keepon.planner.network.flows import Placement
 from keepon.planner.network.ground import Ground
 from keepon.planner.network.trees import Leg
@@ -47,11 +46,7 @@ def filters(ground: Ground, bridge: str, placed: dict[str, list[Placement]]) -> 
         if police == "none" or into is None or (police == "edge" and into.parent >= 0):
             continue
         station = flow.station
-        octets = (
-            station.planned_frame_bytes(flow.stream)
-            + ground.lengths.trim_bytes(station).more
-            - TAGGED_OVERHEAD_BYTES
-        )
+        octets = longest_sdu_bytes(ground, flow)
         entry: PlannedFilter = {"stream": name, "max_sdu_bytes": octets}
         spans = [_span(ground, placement, into, octets) for placement in placements]
         period_ns = flow.period_ps // PS_PER_NS
