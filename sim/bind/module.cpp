@@ -195,6 +195,13 @@ NB_MODULE(_sim, m)
 				self.Idle().SetPsfp(bridge, Made<PsfpSpec>(spec, "policing"));
 			},
 			"bridge"_a, "spec"_a)
+		.def(
+			"set_shaper",
+			[](PySimulation &self, NodeId bridge, NodeId peer, int queue,
+			   std::int64_t idle_slope_bps) {
+				self.Idle().SetShaper(bridge, peer, queue, idle_slope_bps);
+			},
+			"bridge"_a, "peer"_a, "queue"_a, "idle_slope_bps"_a)
 		.def("set_gates", &SetGates, "bridge"_a, "peer"_a, "base_ns"_a, "entries"_a)
 		.def(
 			"add_stream",

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "keepon/sim/credit_shaper.hpp"
+
 namespace keepon::sim
 {
 
@@ -53,6 +55,12 @@ void Bridge::SetGates(std::uint32_t port, std::int64_t base_ns,
 	ports_[port].egress.SetGates(
 		Gates(FloorMod(base_ns - world_.epoch_ns, cycle_ns) * kPsPerNs, entries),
 		oscillator_, clock_.get());
+}
+
+void Bridge::SetShaper(std::uint32_t port, int queue, std::int64_t idle_slope_bps)
+{
+	EgressPort &egress = ports_[port].egress;
+	egress.SetSelection(queue, std::make_unique<CreditShaper>(egress, queue, idle_slope_bps));
 }
 
 void Bridge::SetPsfp(const PsfpSpec &spec, const std::vector<std::vector<std::uint32_t>> &streams)

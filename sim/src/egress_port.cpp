@@ -11,16 +11,33 @@ namespace keepon::sim
 void EgressPort::Enqueue(int queue, const QueuedFrame &frame)
 {
 	queues_[static_cast<std::size_t>(queue)].Push(frame);
-	occupied_ |= 1u << queue;
-	waiting_++;
+	Occupy(queue);
 	Serve();
 }
 
 void EgressPort::PutBack(int queue, const QueuedFrame &frame)
 {
 	queues_[static_cast<std::size_t>(queue)].PushFront(frame);
+	Occupy(queue);
+}
+
+void EgressPort::Occupy(int queue)
+{
+	TransmissionSelection *const selection = selections_[static_cast<std::size_t>(queue)].get();
+	if (selection && !(occupied_ & 1u << queue))
+		selection->OnQueued(now_);
 	occupied_ |= 1u << queue;
 	waiting_++;
+}
+
+std::int64_t EgressPort::OpenTime(int queue, TimePs t)
+{
+	return gates_.Any() ? gates_.OpenTime(queue, GateTime(t)) : mac_.Local(t);
+}
+
+TimePs EgressPort::TrueOfOpen(int queue, std::int64_t open)
+{
+	return gates_.Any() ? TrueOfGate(gates_.TimeOfOpen(queue, open)) : mac_.TrueOf(open);
 }
 
 QueuedFrame EgressPort::Take(std::size_t queue)
@@ -30,6 +47,12 @@ QueuedFrame EgressPort::Take(std::size_t queue)
 		occupied_ &= ~(1u << queue);
 	waiting_--;
 	return frame;
+}
+
+void EgressPort::AfterTaking(std::size_t queue)
+{
+	if (selections_[queue] && queues_[queue].Empty())
+		selections_[queue]->OnEmpty(now_);
 }
 
 void EgressPort::Schedule(TimePs time)
@@ -80,6 +103,7 @@ TimePs EgressPort::HeadAt(std::size_t queue, TimePs at)
 			return at;
 		// It would block its queue for ever.
 		owner_.OnNeverFits(*this, Take(queue));
+		AfterTaking(queue);
 	}
 	return kNever;
 }
@@ -113,6 +137,7 @@ void EgressPort::Begin(std::size_t queue)
 	sent_ = mac_.Send(sending_.frame_bytes, now_);
 	if (selections_[queue])
 		selections_[queue]->OnSent(sending_, mac_.TrueOf(sent_.start), mac_.FreeAt());
+	AfterTaking(queue);
 	owner_.OnTransmit(*this, sending_, sent_);
 	Serve();
 }

@@ -49,4 +49,39 @@ std::int64_t Gates::EarliestStart(int queue, std::int64_t now, std::int64_t dura
 	return kNever;
 }
 
+std::int64_t Gates::OpenIn(const Window &window, std::int64_t phase) const
+{
+	return std::max<std::int64_t>(std::min({ window.end, cycle_ps_, phase }) - window.start, 0);
+}
+
+std::int64_t Gates::OpenPs(int queue) const
+{
+	std::int64_t open = 0;
+	for (const Window &window : windows_[queue])
+		open += OpenIn(window, cycle_ps_);
+	return open;
+}
+
+std::int64_t Gates::OpenTime(int queue, std::int64_t now) const
+{
+	std::int64_t open = FloorDiv(now - base_ps_, cycle_ps_) * OpenPs(queue);
+	for (const Window &window : windows_[queue])
+		open += OpenIn(window, FloorMod(now - base_ps_, cycle_ps_));
+	return open;
+}
+
+std::int64_t Gates::TimeOfOpen(int queue, std::int64_t open) const
+{
+	const std::int64_t each = OpenPs(queue);
+	const std::int64_t cycle = CeilDiv(open, each) - 1;
+	std::int64_t rest = open - cycle * each; // 1 to each
+	for (const Window &window : windows_[queue]) {
+		const std::int64_t length = OpenIn(window, cycle_ps_);
+		if (rest <= length)
+			return base_ps_ + cycle * cycle_ps_ + window.start + rest;
+		rest -= length;
+	}
+	return kNever;
+}
+
 } // namespace keepon::sim

@@ -280,6 +280,23 @@ void Simulation::SetGates(NodeId bridge, NodeId peer, std::int64_t base_ns,
 	node.bridge->SetGates(static_cast<std::uint32_t>(port), base_ns, entries);
 }
 
+void Simulation::SetShaper(NodeId bridge, NodeId peer, int queue, std::int64_t idle_slope_bps)
+{
+	CheckBuilding();
+	const Node &node = NodeAt(bridge, "bridge");
+	NodeAt(peer, "peer");
+	const int port = node.bridge ? node.bridge->PortTo(peer) : -1;
+	const auto refuse = [&](const std::string &problem) {
+		throw ValueError("shaper of " + Quoted(node.name) + " towards " +
+				 Quoted(nodes_[peer].name) + ": " + problem);
+	};
+	if (port < 0)
+		refuse("there is no such port of a bridge");
+	if (queue < 0 || queue >= EgressPort::kQueues)
+		refuse("queue " + std::to_string(queue) + " is not within 0 to 7");
+	node.bridge->SetShaper(static_cast<std::uint32_t>(port), queue, idle_slope_bps);
+}
+
 void Simulation::SetPsfp(NodeId bridge, const PsfpSpec &spec)
 {
 	CheckBuilding();

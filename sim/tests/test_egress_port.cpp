@@ -1,62 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
-#include <vector>
 
 #include "checks.hpp"
-#include "keepon/sim/egress_port.hpp"
+#include "sender.hpp"
 
 namespace keepon::sim::test
 {
 
 namespace
 {
-
-constexpr std::uint32_t kBytePs = 8000; // 1 Gb/s
-constexpr std::uint32_t kFrameBytes = 100;
-constexpr TimePs kPitchPs = TimePs{ 8 + kFrameBytes + 12 } * kBytePs;
-
-/// A port that sends, and what it sent.
-struct Sender final : EgressPort::Owner {
-	struct Sent {
-		std::uint64_t frame;
-		TimePs at;
-	};
-
-	EventQueue events;
-	TimePs now = 0;
-	Oscillator oscillator{ 0, 0, 0, Rng(1, "test", "mac") };
-	EgressPort port{ events, now, *this, 0, Mac(oscillator, kBytePs, 1) };
-	std::vector<Sent> sent;
-	std::vector<std::uint64_t> never;
-
-	virtual ~Sender() = default;
-
-	void OnTransmit(EgressPort &, const QueuedFrame &frame, const Transmission &what) override
-	{
-		sent.push_back({ frame.frame, what.start });
-	}
-	void OnNeverFits(EgressPort &, const QueuedFrame &frame) override
-	{
-		never.push_back(frame.frame);
-	}
-	void RunUntil(TimePs until)
-	{
-		while (!events.Empty() && events.Top().time <= until) {
-			const Event event = events.Pop();
-			now = event.time;
-			event.handler->Handle(event.time, event.argument);
-		}
-		now = until;
-	}
-	void Put(int queue, std::uint64_t frame, TimePs eligible = 0)
-	{
-		port.Enqueue(queue, { frame, eligible, kFrameBytes });
-	}
-	bool Is(std::size_t index, std::uint64_t frame, TimePs at) const
-	{
-		return index < sent.size() && sent[index].frame == frame && sent[index].at == at;
-	}
-};
 
 /// The idle slope of a credit-based shaper, without its hiCredit: each frame costs time.
 struct Shaper final : TransmissionSelection {

@@ -383,6 +383,9 @@ class Simulation:
     def set_psfp(self, bridge: int, spec: PsfpSpec) -> None:
         """Policing of a bridge, after all streams and loads."""
 
+    def set_shaper(self, bridge: int, peer: int, queue: int, idle_slope_bps: int) -> None:
+        """Credit-based shaper of a queue of a bridge's port, after its gates."""
+
     def set_gates(
         self, bridge: int, peer: int, base_ns: int, entries: Sequence[tuple[int, int]]
     ) -> None:

@@ -53,6 +53,8 @@ public:
 	/// simulation
 	void SetGates(std::uint32_t port, std::int64_t base_ns,
 		      const std::vector<GateEntry> &entries);
+	/// Shape \p queue of a port, whose gates stay as they are.
+	void SetShaper(std::uint32_t port, int queue, std::int64_t idle_slope_bps);
 	/// \param streams  handles of each filter's streams
 	void SetPsfp(const PsfpSpec &spec, const std::vector<std::vector<std::uint32_t>> &streams);
 	/// What it does with frames that have arrived.

@@ -44,6 +44,10 @@ public:
 	virtual TimePs EligibleAt(const QueuedFrame &head, TimePs now) = 0;
 	/// \p frame has begun at \p start and leaves the wire free at \p end.
 	virtual void OnSent(const QueuedFrame &frame, TimePs start, TimePs end) = 0;
+	/// The queue, empty until \p now, has a frame.
+	virtual void OnQueued(TimePs /*now*/) {}
+	/// The last frame has left the queue; if it was sent, OnSent() came before.
+	virtual void OnEmpty(TimePs /*now*/) {}
 };
 
 class EgressPort
@@ -105,6 +109,11 @@ public:
 	{
 		return queues_[static_cast<std::size_t>(queue)].Count();
 	}
+	const Gates &GateList() const { return gates_; }
+	/// For how long the gate of \p queue has been open at \p t, by the port's clock and from
+	/// some instant on; and the least true time of such a length.
+	std::int64_t OpenTime(int queue, TimePs t);
+	TimePs TrueOfOpen(int queue, std::int64_t open);
 	Mac &Wire() { return mac_; }
 	const Mac &Wire() const { return mac_; }
 
@@ -122,7 +131,9 @@ private:
 	void Begin(std::size_t queue);
 	void Schedule(TimePs time);
 	void OnService(TimePs time, std::uint64_t);
+	void Occupy(int queue);
 	QueuedFrame Take(std::size_t queue);
+	void AfterTaking(std::size_t queue);
 
 	EventQueue &events_;
 	const TimePs &now_;

@@ -28,11 +28,22 @@ public:
 
 	bool Any() const { return cycle_ps_ != 0; }
 
+	std::int64_t CyclePs() const { return cycle_ps_; }
+	/// Of each cycle.
+	std::int64_t OpenPs(int queue) const;
+	/// For how long the gate of \p queue has been open at \p now, since the cycle that begins
+	/// at the base time; and the least time of such a length, with a gate that opens.
+	std::int64_t OpenTime(int queue, std::int64_t now) const;
+	std::int64_t TimeOfOpen(int queue, std::int64_t open) const;
+
 private:
 	struct Window {
 		std::int64_t start;
 		std::int64_t end; // beyond the cycle where the gate stays open into the next
 	};
+
+	/// Of \p window in [0, \p phase) of a cycle.
+	std::int64_t OpenIn(const Window &window, std::int64_t phase) const;
 
 	std::int64_t base_ps_ = 0;
 	std::int64_t cycle_ps_ = 0;

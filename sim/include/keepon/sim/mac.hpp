@@ -60,6 +60,7 @@ public:
 	/// True time at which the wire is free.
 	TimePs FreeAt() const { return free_; }
 	TimePs TrueOf(std::int64_t local) { return oscillator_.TrueOf(local); }
+	std::int64_t Local(TimePs t) { return oscillator_.Local(t); }
 	std::uint32_t ByteTimePs() const { return byte_time_ps_; }
 	/// By how much pauses held frames back.
 	std::int64_t PausedPs() const { return paused_ps_; }

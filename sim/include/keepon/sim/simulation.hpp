@@ -48,6 +48,8 @@ public:
 	void SetLoss(NodeId a, NodeId b, double probability);
 	void SetGates(NodeId bridge, NodeId peer, std::int64_t base_ns,
 		      const std::vector<GateEntry> &entries);
+	/// Credit-based shaper of a queue of a bridge's port; after its gates.
+	void SetShaper(NodeId bridge, NodeId peer, int queue, std::int64_t idle_slope_bps);
 	/// Policing of a bridge; after all streams and loads, once a bridge.
 	void SetPsfp(NodeId bridge, const PsfpSpec &spec);
 	FlowId AddStream(StreamSpec spec);
