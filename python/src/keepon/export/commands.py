@@ -14,7 +14,7 @@ from keepon_host.link.gatelist import CYCLE_NS_MAX
 from keepon_host.start import steps
 from keepon_host.start.steps import Need, Step
 
-from keepon.export import policing, shell
+from keepon.export import policing, shaping, shell
 from keepon.export.exported import Exported, Planned, Port, gated_ports, port_name
 from keepon.machines import ptpconfig
 from keepon.machines.planned import ETHERNET_MTU
@@ -30,7 +30,7 @@ from keepon.machines.station import (
 )
 from keepon.model import foreign
 from keepon.model.framelengths import long_flows
-from keepon.model.scenario import Station
+from keepon.model.scenario import Bridge, Station
 from keepon.model.topology import Topology
 from keepon.model.wire import FRAME_BYTES_MAX, TAPRIO_BYTES_MIN
 
@@ -194,18 +194,26 @@ def _not_by_tc(port: Port) -> str | None:
 
 
 def _bridge(
-    planned: Planned, name: str, ports: list[Port], police_needs: list[str], police: list[str]
+    planned: Planned, bridge: Bridge, ports: list[Port], police: list[str], shaped: list[str]
 ) -> str:
-    """The script of a bridge: gates of its ports, its stream filters, and PTP on all ports."""
+    """The script of a bridge: gates of its ports, its shapers and stream filters, and PTP on all
+    ports.
+    """
+    name = bridge.name
     topology, by_ptp = Topology(planned.scenario), planned.scenario.sync.mode == "gptp"
     peers = {port_name(topology, name, peer): peer for peer in topology.neighbours[name]}
     rates = {port: topology.wires[name, peer].rate_bps for port, peer in peers.items()}
-    used = list(peers) if by_ptp else [port.name for port in ports]
+    rooted = [port.name for port in ports] + shaping.own_roots(planned, bridge)
+    used = list(peers) if by_ptp else rooted
     needs: list[Need] = [steps.Program(name) for name in ("ip", "tc", "ethtool")]
     needs += [steps.Program("ptp4l")] if by_ptp else []
     needs += [
         steps.Queues(port.name, max(steps.MULTIQUEUE_MIN, port.queues), "gates are those of queues")
         for port in ports
+    ]
+    needs += [
+        steps.Queues(port, max(steps.MULTIQUEUE_MIN, bridge.queues), "shapers are those of queues")
+        for port in rooted[len(ports) :]
     ]
     lines = [
         "#!/bin/sh",
@@ -216,8 +224,8 @@ def _bridge(
         f"gates=${{GATES:-{FULL_OFFLOAD}}}",
         "# Nothing is changed before all that is needed is there.",
         *(f'stop "{note}"' for port in ports if (note := _not_by_tc(port)) is not None),
-        *shell.needs(needs, used, [port.name for port in ports]),
-        *police_needs,
+        *shell.needs(needs, used, rooted),
+        *(policing.needs(planned, bridge) if police else []),
         shell.helpers([]),
     ]
     linked: list[Step] = []
@@ -234,7 +242,7 @@ def _bridge(
         ]
     for gated in ports:
         lines += taprio(gated)
-    lines += police
+    lines += [*shaped, *police]
     if by_ptp:
         lines.append("# gPTP: the bridge passes time on, or has it.")
         lines += shell.lines(steps.Ptp4l(name, ptpconfig.config_name(name), "-H"))
@@ -248,10 +256,10 @@ def _bridges(planned: Planned) -> Iterator[tuple[str, str]]:
     for bridge in planned.scenario.bridge:
         ports = [port for port in gated if port.bridge == bridge.name]
         police = policing.lines(planned, bridge)
-        if not ports and not police and sync.mode != "gptp":
+        shaped = list(shaping.lines(planned, bridge))
+        if not ports and not police and not shaped and sync.mode != "gptp":
             continue
-        police_needs = policing.needs(planned, bridge)
-        yield f"{bridge.name}.sh", _bridge(planned, bridge.name, ports, police_needs, police)
+        yield f"{bridge.name}.sh", _bridge(planned, bridge, ports, police, shaped)
         if sync.mode == "gptp":
             names = [
                 port_name(topology, bridge.name, peer) for peer in topology.neighbours[bridge.name]

@@ -102,14 +102,18 @@ def gated_ports(planned: Planned) -> list[Port]:
 
 
 def filters_left_out(planned: Planned) -> list[str]:
-    """A note for formats that have no stream filters, if the plan or the scenario has any."""
+    """Notes for formats that have no stream filters and shapers, if there are any."""
+    shaped = [bridge.name for bridge in planned.scenario.bridge if bridge.shaper]
     names = [
         bridge.name
         for bridge in planned.scenario.bridge
         if bridge.stream_filter or planned.plan["bridges"][bridge.name].get("stream_filters")
     ]
-    listed = ", ".join(names)
-    return [f"stream filters of {listed} are left out: --format commands has them"] if names else []
+    return [
+        f"{what} of {', '.join(listed)} are left out: --format commands has them"
+        for what, listed in (("stream filters", names), ("shapers", shaped))
+        if listed
+    ]
 
 
 def need_gates(planned: Planned, name: str) -> list[Port]:

@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 from keepon.model import switches
 from keepon.model.fields import GateMask, Name, NameList, Number, Whole, WholeList
 from keepon.model.policing import FlowMeter, StreamFilter, StreamGate
+from keepon.model.shaping import Shaper
 from keepon.model.tables import POSITIVE, SECOND_NS, Table
 
 
@@ -214,6 +215,9 @@ class Bridge(Table):
     """Rules of filters. "linux": as tc's actions gate and police do in software, where an internal
     priority changes nothing, nothing shuts a gate for good, a gate is open until its base time,
     what a gate drops counts as octets, and meters count MSDUs (docs/tsn.md)."""
+    shaper: list[Shaper] = Field(default_factory=list)
+    """Credit-based shapers of its ports. Plans have bounds for streams of bought devices (driver
+    foreign) in shaped classes, which only these may have (docs/tsn.md). Target sim only."""
     queue_frames: Annotated[int, Whole(1, 1_000_000)] = 1024
     """Frames that a queue of a port holds; what comes then is lost. Plans keep to it. Target vm
     does not use it."""

@@ -16,6 +16,7 @@ from keepon.model import (
     policing,
     ptpgates,
     rates,
+    shaping,
     validation,
 )
 from keepon.model.hosts import HOSTS, check_stages
@@ -526,6 +527,7 @@ def check(scenario: Scenario, source: str) -> None:
         framelengths.check,
         ptpgates.check,
         qdiscs.check,
+        shaping.check,
     ):
         with wrong:
             check_more(scenario, source)

@@ -265,6 +265,12 @@ def needs(scenario: Scenario, plan: Plan) -> list[str]:
             f" most {max(map(len, policing))} stream filters; in all {gates} stream gates, {meters}"
             f" flow meters"
         )
+    classes = [{own.priority for own in bridge.shaper} for bridge in scenario.bridge]
+    if shaped := [own for own in classes if own]:
+        needed.append(
+            f"needs {len(shaped)} switch{'es' if len(shaped) > 1 else ''} with 802.1Qav: at most"
+            f" {max(map(len, shaped))} shaped classes of a port"
+        )
     mode = scenario.sync.mode
     if mode in CLOCKS:
         talkers = {stream.talker for stream in scenario.stream}

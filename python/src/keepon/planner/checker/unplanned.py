@@ -75,6 +75,16 @@ class Unplanned:
         """The longest best-effort frame at a bridge's port, gap included."""
         return max((length_ps for _, length_ps in self._in_flight[place]), default=0)
 
+    def lengths_at(self, place: Place) -> list[tuple[int, int]]:
+        """Class and wire time of what may pass a port: loads, streams of foreign talkers."""
+        return self._in_flight[place]
+
+    def messages_at(self, place: Place) -> list[tuple[int, int, int]]:
+        """Class, wire time and least distance of each kind of PTP message at a port."""
+        length_ps = span_ps(self._given, place, self._ptp_bytes() + _OVERHEAD_BYTES, 1)
+        apart_ps = min(self._sync.interval_ms, self._sync.delay_interval_ms) * 10**9 // 2
+        return [(self._ptp(place), length_ps, apart_ps) for _ in self._messages[place]]
+
     def _ptp(self, place: Place) -> int:
         """The queue of PTP messages at a port."""
         return self._given.bridges[place[0]].class_of(self._sync.priority)

@@ -83,7 +83,7 @@ class Blocking:
         self._lengths = lengths
         self._bridges = {bridge.name: bridge for bridge in scenario.bridge}
         loads = self._loads()
-        messages = self._messages()
+        messages = ptp_messages(scenario, topology)
         frame_bytes = self._message_bytes()
         self._foreign = {
             port: Foreign(
@@ -206,41 +206,38 @@ class Blocking:
         ]
         return max([PTP_FRAME_BYTES_MAX, *slots])
 
-    def _messages(self) -> Counter[Port]:
-        """The number of PTP messages by port, one of each kind, domain and sender."""
-        sync, found = self._scenario.sync, Counter[Port]()
-        if not sync.by_ptp:
-            return found
-        changed = [fault.node for fault in self._scenario.fault if fault.kind == "master-change"]
-        reigns = dict.fromkeys((0, name) for name in (str(sync.grandmaster), *changed))
-        reigns |= dict.fromkeys((entry.domain, entry.grandmaster) for entry in sync.domains)
-        if sync.mode == "gptp":
-            found.update(
-                {
-                    wire: LINK_MESSAGES
-                    for wire in self._topology.wires
-                    if wire[0] in self._topology.bridges
-                }
-            )
-        for _, master in reigns:
-            self._count_reign(found, master)
-        return found
 
-    def _count_reign(self, found: Counter[Port], master: str) -> None:
-        """Count the messages of one domain under one grandmaster; Sync that reaches a port on two
-        routes counts once.
-        """
-        away: set[Port] = set()
-        nodes = [name for name in self._topology.neighbours if name != master]
-        for node in nodes:
-            try:
-                way = self._topology.shortest(master, node)
-            except KeyError:
-                continue
-            is_station = node not in self._topology.bridges
-            if self._scenario.sync.mode == "gptp" or is_station:
-                away.update(itertools.pairwise(way))
-            if self._scenario.sync.mode == "ptp" and is_station:
-                found.update(itertools.pairwise(way))  # Delay_Resp
-                found.update(itertools.pairwise(self._topology.shortest(node, master)))  # Delay_Req
-        found.update(dict.fromkeys(away, SYNC_MESSAGES))
+def ptp_messages(scenario: Scenario, topology: Topology) -> Counter[Port]:
+    """The number of PTP messages by port, one of each kind, domain and sender."""
+    sync, found = scenario.sync, Counter[Port]()
+    if not sync.by_ptp:
+        return found
+    changed = [fault.node for fault in scenario.fault if fault.kind == "master-change"]
+    reigns = dict.fromkeys((0, name) for name in (str(sync.grandmaster), *changed))
+    reigns |= dict.fromkeys((entry.domain, entry.grandmaster) for entry in sync.domains)
+    if sync.mode == "gptp":
+        wires = [wire for wire in topology.wires if wire[0] in topology.bridges]
+        found.update(dict.fromkeys(wires, LINK_MESSAGES))
+    for _, master in reigns:
+        _count_reign(found, scenario, topology, master)
+    return found
+
+
+def _count_reign(found: Counter[Port], scenario: Scenario, topology: Topology, master: str) -> None:
+    """Count the messages of one domain under one grandmaster; Sync that reaches a port on two
+    routes counts once.
+    """
+    away: set[Port] = set()
+    nodes = [name for name in topology.neighbours if name != master]
+    for node in nodes:
+        try:
+            way = topology.shortest(master, node)
+        except KeyError:
+            continue
+        is_station = node not in topology.bridges
+        if scenario.sync.mode == "gptp" or is_station:
+            away.update(itertools.pairwise(way))
+        if scenario.sync.mode == "ptp" and is_station:
+            found.update(itertools.pairwise(way))  # Delay_Resp
+            found.update(itertools.pairwise(topology.shortest(node, master)))  # Delay_Req
+    found.update(dict.fromkeys(away, SYNC_MESSAGES))

@@ -14,6 +14,7 @@ from keepon.model.scenario import Scenario, Stream
 from keepon.model.tables import SECOND_NS
 from keepon.model.topology import Topology
 from keepon.model.wire import PREAMBLE_BYTES, PS_PER_NS, byte_time_ps
+from keepon.planner.network import shaped
 
 _LOAD = re.compile(r"`load\[(\d+)\]\.(\w+)` \(load ")
 
@@ -21,7 +22,7 @@ _LOAD = re.compile(r"`load\[(\d+)\]\.(\w+)` \(load ")
 def add(scenario: Scenario, document: Draft) -> Draft:
     """The plan of what is left, with the streams of foreign talkers."""
     others = dict(foreign.streams(scenario))
-    if document["status"] != "feasible" or not others:
+    if document["status"] != "feasible":
         return document
     topology, planned = Topology(scenario), document["streams"]
     for stream in others.values():
@@ -29,7 +30,8 @@ def add(scenario: Scenario, document: Draft) -> Draft:
         talked = document["stations"][topology.port_of(stream).name]["streams"]
         talked[stream.id] = {"tc": stream.tc, "offset_ns": 0}
         _police(scenario, document, stream, planned[stream.id]["route"][:1])
-    return {**document, "streams": {entry.id: planned[entry.id] for entry in scenario.stream}}
+    listed = {entry.id: planned[entry.id] for entry in scenario.stream}
+    return shaped.add(scenario, topology, {**document, "streams": listed})
 
 
 def _police(scenario: Scenario, document: Draft, stream: Stream, first: list[str]) -> None:

@@ -17,6 +17,7 @@ from keepon.model.gates import ALL_GATES
 from keepon.model.hosts import Sourced
 from keepon.model.plan import Plan
 from keepon.model.scenario import Load, Scenario, Stream
+from keepon.model.shaping import slopes
 from keepon.model.timing import epoch_ns_for, talk_start_ns
 from keepon.model.topology import Topology
 from keepon.targets.sim import psfp, timesync
@@ -66,6 +67,11 @@ class Build:
                     self.simulation.set_gates(
                         self.nodes[name], self.nodes[peer], port["base_ns"], gates
                     )
+        for bridge in scenario.bridge:
+            for peer in topology.neighbours[bridge.name]:
+                for queue, slope_bps in slopes(bridge, peer).items():
+                    ends = (self.nodes[bridge.name], self.nodes[peer])
+                    self.simulation.set_shaper(*ends, queue, slope_bps)
         self.start_ns = talk_start_ns(scenario, plan)
         self.streams = {stream.id: self._add_stream(stream) for stream in scenario.stream}
         self.loads = {load.id: self._add_load(load) for load in scenario.load}
