@@ -195,6 +195,24 @@ NB_MODULE(_sim, m)
 				self.Idle().SetPsfp(bridge, Made<PsfpSpec>(spec, "policing"));
 			},
 			"bridge"_a, "spec"_a)
+		.def(
+			"add_way",
+			[](PySimulation &self, FlowId stream, const std::vector<NodeId> &route) {
+				self.Idle().AddWay(stream, route);
+			},
+			"stream"_a, "route"_a)
+		.def(
+			"set_generation",
+			[](PySimulation &self, NodeId node, FlowId stream) {
+				self.Idle().SetGeneration(node, stream);
+			},
+			"node"_a, "stream"_a)
+		.def(
+			"set_recovery",
+			[](PySimulation &self, NodeId node, nb::handle spec) {
+				self.Idle().SetRecovery(node, Made<RecoverySpec>(spec, "recovery"));
+			},
+			"node"_a, "spec"_a)
 		.def("set_gates", &SetGates, "bridge"_a, "peer"_a, "base_ns"_a, "entries"_a)
 		.def(
 			"add_stream",

@@ -64,6 +64,16 @@ void Bridge::SetPsfp(const PsfpSpec &spec, const std::vector<std::vector<std::ui
 	ingress_.AddFilter(std::move(psfp));
 }
 
+Frer &Bridge::Redundancy()
+{
+	if (!frer_) {
+		auto frer = std::make_unique<Frer>();
+		frer_ = frer.get();
+		ingress_.AddFilter(std::move(frer));
+	}
+	return *frer_;
+}
+
 void Bridge::OnArrive(std::uint32_t index)
 {
 	const Packet arrived = world_.packets[index];
@@ -80,11 +90,29 @@ void Bridge::OnArrive(std::uint32_t index)
 		return;
 	}
 	const auto &exits = *decision.exits;
-	for (std::size_t i = 0; i < exits.size(); i++) {
-		const std::uint32_t copy = i == 0 ? index : world_.packets.Add(arrived);
-		world_.packets[copy].listeners = exits[i].listeners;
-		world_.packets[copy].header.drop_eligible = decision.drop_eligible;
-		Enqueue(ports_[exits[i].port], decision.queue, copy);
+	std::uint32_t copies = 0;
+	std::int64_t reached = 0;
+	for (const IngressPipeline::Exit &exit : exits) {
+		if (exit.port == arrived.port)
+			continue; // a frame never goes back (clause 8.6.1)
+		const std::uint32_t copy = copies++ == 0 ? index : world_.packets.Add(arrived);
+		Packet &packet = world_.packets[copy];
+		packet.listeners = exit.listeners;
+		reached += exit.listeners;
+		packet.header.drop_eligible = decision.drop_eligible;
+		packet.header.sequence = decision.sequence;
+		if (arrived.header.sequence < 0 && decision.sequence >= 0)
+			packet.frame_bytes += kRtagBytes;
+		else if (arrived.header.sequence >= 0 && decision.sequence < 0)
+			packet.frame_bytes -= kRtagBytes;
+		Enqueue(ports_[exit.port], decision.queue, copy);
+	}
+	if (copies == 0) {
+		world_.Lose(node_, arrived.flow, arrived.seq,
+			    world_.Place(name_ + " unknown destination"), arrived.listeners);
+		world_.packets.Free(index);
+	} else if (decision.sequence >= 0) {
+		world_.flows[arrived.flow].split += reached - arrived.listeners;
 	}
 }
 

@@ -103,7 +103,8 @@ void Simulation::Settle(TimePs until)
 void Simulation::Arrive(std::uint32_t end_index, std::uint32_t index)
 {
 	LinkEnd &end = world_.ends[end_index];
-	const Packet &packet = world_.packets[index];
+	Packet &packet = world_.packets[index];
+	packet.port = static_cast<std::uint16_t>(end.port);
 	const TimePs sent = packet.sfd_ps - world_.ends[end.peer].propagation_ps;
 	const TimePs complete = packet.sfd_ps + TimePs{ packet.frame_bytes } * end.byte_time_ps;
 	Node &node = nodes_[end.node];

@@ -211,7 +211,8 @@ void Simulation::AddLink(NodeId a, NodeId b, std::int64_t rate_bps, std::int64_t
 		if (ports[i])
 			node.station->AddPort(std::move(ports[i]));
 		else
-			node.bridge->AddPort(first + i, ids[1 - i], nodes_[ids[1 - i]].name);
+			world_.ends[first + i].port = node.bridge->AddPort(first + i, ids[1 - i],
+									   nodes_[ids[1 - i]].name);
 		world_.ends[first + i].onlooker = node.station.get();
 	}
 }
@@ -482,6 +483,66 @@ FlowId Simulation::AddStream(StreamSpec spec)
 	SetSource(id,
 		  talker.AddApplication(std::make_unique<StreamTalker>(world_, talker, id, spec)));
 	return id;
+}
+
+Flow &Simulation::RedundantAt(FlowId stream)
+{
+	CheckBuilding();
+	if (stream >= world_.flows.size() || !world_.flows[stream].is_stream)
+		throw ValueError("stream = " + std::to_string(stream) + " does not exist");
+	Flow &flow = world_.flows[stream];
+	if (flow.listeners.size() > 1)
+		throw ValueError("stream " + Quoted(flow.id) +
+				 ": several ways lead to one listener: give a stream for each");
+	return flow;
+}
+
+void Simulation::AddWay(FlowId stream, const std::vector<NodeId> &route)
+{
+	Flow &flow = RedundantAt(stream);
+	const std::string what = "stream " + Quoted(flow.id);
+	CheckRoute(what, flow.talker, route, flow.listeners[0]);
+	if (PortTowards(flow.talker, route, flow.listeners[0]) != flow.port)
+		throw ValueError(what + ": its ways leave its talker by different ports");
+	for (std::size_t i = 0; i < route.size(); i++) {
+		Bridge &bridge = *nodes_[route[i]].bridge;
+		const NodeId next = i + 1 < route.size() ? route[i + 1] : flow.listeners[0];
+		bridge.Ingress().AddWay(flow.header,
+					static_cast<std::uint32_t>(bridge.PortTo(next)));
+	}
+	flow.redundant = true;
+}
+
+void Simulation::SetGeneration(NodeId node, FlowId stream)
+{
+	Flow &flow = RedundantAt(stream);
+	const Node &where = NodeAt(node, "node");
+	if (where.bridge) {
+		Bridge &bridge = *where.bridge;
+		bridge.Redundancy().Generate(bridge.Ingress().StreamOf(flow.header));
+	} else if (node == flow.talker) {
+		flow.tags = true;
+	} else {
+		throw ValueError("stream " + Quoted(flow.id) + ": " + Quoted(where.name) +
+				 " is neither a bridge nor its talker");
+	}
+}
+
+void Simulation::SetRecovery(NodeId node, const RecoverySpec &spec)
+{
+	const Flow &flow = RedundantAt(spec.stream);
+	const Node &where = NodeAt(node, "node");
+	StreamRecovery recovery(world_, where.name, spec);
+	if (where.bridge) {
+		Bridge &bridge = *where.bridge;
+		bridge.Redundancy().Recover(bridge.Ingress().StreamOf(flow.header),
+					    std::move(recovery));
+	} else if (node == flow.listeners[0]) {
+		where.station->SetRecovery(flow.header, std::move(recovery));
+	} else {
+		throw ValueError("stream " + Quoted(flow.id) + ": " + Quoted(where.name) +
+				 " is neither a bridge nor its listener");
+	}
 }
 
 FlowId Simulation::AddFlow(const FlowSpec &spec)

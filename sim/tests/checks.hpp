@@ -23,6 +23,7 @@ struct Checks {
 void TestApplication(Checks &checks);
 void TestEgressPort(Checks &checks);
 void TestEventQueue(Checks &checks);
+void TestFrer(Checks &checks);
 void TestGates(Checks &checks);
 void TestHostCpu(Checks &checks);
 void TestIngressPipeline(Checks &checks);

@@ -246,6 +246,21 @@ class PsfpSpec:
     filters: list[StreamFilterSpec] = ...
 
 @dataclass(kw_only=True)
+class RecoverySpec:
+    """Sequence recovery of a stream at a node (IEEE Std 802.1CB-2017 clauses 7.4.3 and 7.4.4)."""
+
+    stream: int
+    algorithm: str = ...  # "vector" | "match"
+    history_length: int = ...
+    reset_ns: int = ...
+    individual: bool = ...  # first of each port's frames by themselves
+    untag: bool = ...  # frames go on without R-tag
+    latent_period_ns: int = ...  # 0: no tests for latent errors
+    latent_reset_ns: int = ...
+    latent_difference: int = ...
+    latent_paths: int = ...
+
+@dataclass(kw_only=True)
 class StreamSpec:
     """A periodic stream. Frame k has the txtime k periods after the first period multiple plus offset_ns that is not
     before epoch + start_ns. It leaves by the port of its route, one for all listeners."""
@@ -382,6 +397,15 @@ class Simulation:
 
     def set_psfp(self, bridge: int, spec: PsfpSpec) -> None:
         """Policing of a bridge, after all streams and loads."""
+
+    def add_way(self, stream: int, route: list[int]) -> None:
+        """Another way of a stream to its one listener: bridges send copies by all ways."""
+
+    def set_generation(self, node: int, stream: int) -> None:
+        """A bridge, or the talker, puts R-tags into frames; those of a talker have it in frame_bytes."""
+
+    def set_recovery(self, node: int, spec: RecoverySpec) -> None:
+        """A bridge, or the listener, drops copies of frames that it has had: lost at `NAME duplicate`."""
 
     def set_gates(
         self, bridge: int, peer: int, base_ns: int, entries: Sequence[tuple[int, int]]

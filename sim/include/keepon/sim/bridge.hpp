@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "keepon/sim/egress_port.hpp"
+#include "keepon/sim/frer.hpp"
 #include "keepon/sim/gates.hpp"
 #include "keepon/sim/ingress_pipeline.hpp"
 #include "keepon/sim/node_clock.hpp"
@@ -55,6 +56,8 @@ public:
 		      const std::vector<GateEntry> &entries);
 	/// \param streams  handles of each filter's streams
 	void SetPsfp(const PsfpSpec &spec, const std::vector<std::vector<std::uint32_t>> &streams);
+	/// Its sequence generation and recovery, made when it is asked for.
+	Frer &Redundancy();
 	/// What it does with frames that have arrived.
 	IngressPipeline &Ingress() { return ingress_; }
 
@@ -71,6 +74,10 @@ public:
 	BridgeClock *Clock() { return clock_.get(); }
 	/// NULL without SetPsfp().
 	const Psfp *Policing() const { return psfp_; }
+	std::vector<StreamRecovery *> Recoveries() const
+	{
+		return frer_ ? frer_->Recoveries() : std::vector<StreamRecovery *>();
+	}
 
 private:
 	void Enqueue(Port &port, int queue, std::uint32_t packet);
@@ -87,6 +94,7 @@ private:
 	std::deque<Port> ports_; // they stay where they are
 	IngressPipeline ingress_;
 	const Psfp *psfp_ = nullptr; // of ingress_
+	Frer *frer_ = nullptr;       // of ingress_
 };
 
 } // namespace keepon::sim

@@ -50,6 +50,13 @@ public:
 		      const std::vector<GateEntry> &entries);
 	/// Policing of a bridge; after all streams and loads, once a bridge.
 	void SetPsfp(NodeId bridge, const PsfpSpec &spec);
+	/// Another way of a stream to its one listener; copies go by all.
+	void AddWay(FlowId stream, const std::vector<NodeId> &route);
+	/// \p node, a bridge or the stream's talker, puts an R-tag into its frames. Those of a talker
+	/// have it in their length.
+	void SetGeneration(NodeId node, FlowId stream);
+	/// A bridge, or the listener, drops copies of frames that it has had.
+	void SetRecovery(NodeId node, const RecoverySpec &spec);
 	FlowId AddStream(StreamSpec spec);
 	FlowId AddLoad(const LoadSpec &spec);
 	/// Frames of an application, which is to be named by SetSource() before the start. They are
@@ -105,6 +112,8 @@ private:
 	std::uint32_t PortTowards(NodeId talker, const std::vector<NodeId> &route,
 				  NodeId listener) const;
 	void CheckTalker(const std::string &what, NodeId talker, std::uint32_t frame_bytes) const;
+	/// A stream that may have several ways.
+	Flow &RedundantAt(FlowId stream);
 	FlowId AddTcp(const LoadSpec &spec);
 	FlowId NewFlow(Flow flow, int queue);
 	void Route(FlowId flow, const std::vector<NodeId> &route, NodeId listener);
