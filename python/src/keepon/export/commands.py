@@ -15,7 +15,14 @@ from keepon_host.start import steps
 from keepon_host.start.steps import Need, Step
 
 from keepon.export import policing, shell
-from keepon.export.exported import Exported, Planned, Port, gated_ports, port_name
+from keepon.export.exported import (
+    Exported,
+    Planned,
+    Port,
+    copies_left_out,
+    gated_ports,
+    port_name,
+)
 from keepon.machines import ptpconfig
 from keepon.machines.planned import ETHERNET_MTU
 from keepon.machines.queues import PRIORITIES
@@ -273,6 +280,7 @@ def _notes(planned: Planned, machine: Machine) -> Iterator[str]:
     if (note := ring_note(planned)) is not None:
         yield note
     yield from policing.notes(planned)
+    yield from copies_left_out(planned)
     sync = planned.scenario.sync
     if not sync.by_ptp:
         yield (

@@ -101,6 +101,12 @@ def gated_ports(planned: Planned) -> list[Port]:
     return found
 
 
+def copies_left_out(planned: Planned) -> list[str]:
+    """A note, as no format has FRER, if a stream has two ways."""
+    names = ", ".join(stream.id for stream in planned.scenario.stream if stream.redundancy > 1)
+    return [f"R-tags and what drops copies of {names} are left out"] if names else []
+
+
 def filters_left_out(planned: Planned) -> list[str]:
     """A note for formats that have no stream filters, if the plan or the scenario has any."""
     names = [
@@ -109,7 +115,8 @@ def filters_left_out(planned: Planned) -> list[str]:
         if bridge.stream_filter or planned.plan["bridges"][bridge.name].get("stream_filters")
     ]
     listed = ", ".join(names)
-    return [f"stream filters of {listed} are left out: --format commands has them"] if names else []
+    left = [f"stream filters of {listed} are left out: --format commands has them"] if names else []
+    return left + copies_left_out(planned)
 
 
 def need_gates(planned: Planned, name: str) -> list[Port]:

@@ -12,7 +12,7 @@ from typing import Any
 from keepon.measure.results import SENT_VERDICTS
 from keepon.model import outcomes, overload
 from keepon.model.names import ranged
-from keepon.model.plan import Plan
+from keepon.model.plan import Plan, ways_of
 from keepon.model.result import Cause, LoadResult, RunParts, StreamResult
 
 MEANINGS: dict[str, tuple[str, str]] = {
@@ -61,6 +61,9 @@ MEANINGS: dict[str, tuple[str, str]] = {
     ),
     " flow meter ": (
         "beyond what a bridge's flow meter takes", "send less, or raise its rates and bursts",
+    ),
+    " rogue sequence number": (
+        "its number was far from that of the last frame", "raise frer.history_length",
     ),
     "fault": ("lost by a fault", "none: the scenario asks for it"),
     "babble": (
@@ -143,7 +146,7 @@ def _babble(run: RunParts, effective: Mapping[str, Any], plan: Plan | None) -> I
 
 def _links(stream: Mapping[str, Any], plan: Plan) -> set[tuple[str, str]]:
     """Directions of links that a stream passes."""
-    routes = plan["streams"][stream["id"]]["routes"].items()
+    routes = ways_of(plan["streams"][stream["id"]])
     ways = [(stream["talker"], *route, listener) for listener, route in routes]
     return {hop for way in ways for hop in itertools.pairwise(way)}
 

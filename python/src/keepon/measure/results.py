@@ -244,7 +244,7 @@ def check_flow(whole: Flow, listeners: int, what: str) -> None:
     if whole["submitted"] != sum(whole["verdicts"].values()) + whole["pending"]:
         raise SimulationError(f"{what}: submitted is not verdicts + pending over the whole run")
     arrived = whole["delivered"] + sum(whole["lost"].values()) + whole["in_flight"]
-    if listeners * whole["on_wire"] != arrived:
+    if listeners * whole["on_wire"] + whole.get("split", 0) != arrived:
         raise SimulationError(
             f"{what}: sent is not delivered + lost + in flight over the whole run"
         )

@@ -30,6 +30,8 @@ class Flow(TypedDict):
     wrong_bytes: int
     duplicates: int
     ghosts: int
+    split: NotRequired[int]
+    """deliveries that copies made by bridges could make, of a stream with several ways"""
 
 
 class TcpMachines(TypedDict):
@@ -107,6 +109,21 @@ class NodeClock(TypedDict):
     ports: list[Port]
 
 
+class Recovery(TypedDict):
+    """Counters of sequence recovery at a node; `ports`: of each way by itself, by the number of the
+    neighbour, with individual recovery.
+    """
+
+    passed: int
+    discarded: int
+    out_of_order: int
+    rogue: int
+    lost: int
+    resets: int
+    latent_errors: int
+    ports: NotRequired[dict[int, Counters]]
+
+
 class StationPort(TypedDict):
     """What the simulator counts at a station's port; the last four with driver "keepon"."""
 
@@ -130,6 +147,8 @@ class Station(StationPort):
     host_draws: Counters
     host_tails: Counters
     ports: NotRequired[dict[str, StationPort]]
+    recovery: NotRequired[dict[str, Recovery]]
+    """of streams whose copies end here, by id"""
 
 
 class Bridge(TypedDict):
@@ -139,3 +158,5 @@ class Bridge(TypedDict):
     ports: dict[int, Counters]
     filters: NotRequired[list[Counters]]
     """of policing, in order, if there is any"""
+    recovery: NotRequired[dict[str, Recovery]]
+    """of streams whose copies end here, by id"""

@@ -277,6 +277,8 @@ class PlannedStream(TypedDict):
     """bridges to the listener that is reached last"""
     routes: dict[str, Route]
     """bridges to each listener"""
+    second_route: NotRequired[Route]
+    """bridges of the other way to its one listener; with `redundancy = 2`"""
     release_ns: NotNegative
     """release of a frame from the start of its period on"""
     release_early_ps: Instant
@@ -413,6 +415,14 @@ class Plan(Draft):
 
     seconds: Annotated[float, Field(ge=0)]
     """how long planning took"""
+
+
+def ways_of(entry: PlannedStream) -> list[tuple[str, Route]]:
+    """Listeners and bridges on the way to them; of one with two ways both."""
+    ways = list(entry["routes"].items())
+    if "second_route" in entry:
+        ways += [(listener, entry["second_route"]) for listener in entry["routes"]]
+    return ways
 
 
 def empty(scenario: str, status: Status, method: str) -> Draft:

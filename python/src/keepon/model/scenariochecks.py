@@ -16,6 +16,7 @@ from keepon.model import (
     policing,
     ptpgates,
     rates,
+    redundancy,
     validation,
 )
 from keepon.model.hosts import HOSTS, check_stages
@@ -223,6 +224,8 @@ def _stream(source: str, scenario: Scenario, index: int, neighbours: dict[str, l
                     f'"{here}" and "{there}" are not linked (hop {number}); list the bridges in'
                     " order",
                 )
+    if wrong_key := redundancy.wrong_key(scenario, stream):
+        raise problem(source, f"{at}.{wrong_key[0]}{owner}", *wrong_key[1:])
     if len(neighbours[stream.talker]) > 1:
         _one_port(source, scenario, index)
     _slots(source, scenario, index)

@@ -53,6 +53,7 @@ def problems(scenario: Scenario, plan: Draft, look: Look = _never) -> list[str]:
         return gatelists.check(given, unplanned, look)
     found = queues.check_wires(given, look) + gatelists.check(given, unplanned, look)
     steady = Steady(given, unplanned)
+    found += streams.check_copies(given, steady)
     found = found or _check_times(given, unplanned, steady, look) + policing.check(given, steady)
     return found or queues.check_talkers_without_bounds(given)
 

@@ -15,7 +15,7 @@ from rich.table import Table
 from keepon.machines.planned import ETHERNET_MTU, mtu_of
 from keepon.model import foreign
 from keepon.model.names import ranged
-from keepon.model.plan import Plan
+from keepon.model.plan import Plan, ways_of
 from keepon.model.scenario import Scenario
 from keepon.model.topology import Topology
 from keepon.model.wire import OVERHEAD_BYTES
@@ -104,7 +104,7 @@ def uses(scenario: Scenario, plan: Plan) -> list[Use]:
         planned = plan["streams"][stream.id]
         ways = {
             hop
-            for listener, route in planned["routes"].items()
+            for listener, route in ways_of(planned)
             for hop in itertools.pairwise((stream.talker, *route, listener))
         }
         wire_bytes = planned["frame_bytes_on_wire"] + OVERHEAD_BYTES

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from keepon.model.names import ranged
-from keepon.model.plan import Plan
+from keepon.model.plan import Plan, ways_of
 from keepon.report.panels import STYLES
 from keepon.report.screen import Use
 
@@ -205,9 +205,9 @@ def _rate(rate_bps: int) -> str:
     return f"{rate_bps / 1e9:.15g} Gb/s" if rate_bps >= 10**9 else f"{rate_bps / 1e6:.15g} Mb/s"
 
 
-def hops(talker: str, routes: dict[str, list[str]]) -> list[tuple[str, str]]:
+def hops(talker: str, routes: list[tuple[str, list[str]]]) -> list[tuple[str, str]]:
     """The directed links a stream passes, each once."""
-    ways = ([talker, *route, listener] for listener, route in routes.items())
+    ways = ([talker, *route, listener] for listener, route in routes)
     return list(dict.fromkeys(pair for way in ways for pair in itertools.pairwise(way)))
 
 
@@ -239,7 +239,7 @@ def drawn(effective: dict[str, Any], plan: Plan | None, used: Iterable[Use] = ()
     """The network of a scenario, with the routes of its plan, and what is used of its links."""
     places, width, height = _placed(effective)
     routed = effective["stream"] if plan is not None else []
-    routes = {} if plan is None else {name: it["routes"] for name, it in plan["streams"].items()}
+    routes = {} if plan is None else {name: ways_of(it) for name, it in plan["streams"].items()}
     ways = {stream["id"]: hops(stream["talker"], routes[stream["id"]]) for stream in routed}
     on_link: dict[frozenset[str], list[str]] = {}
     for name, pairs in ways.items():
@@ -266,8 +266,7 @@ def drawn(effective: dict[str, Any], plan: Plan | None, used: Iterable[Use] = ()
                 else _segment(boxes[here], boxes[there], -beside, 1 - share)
             )
         description = ", ".join(
-            " → ".join([stream["talker"], *route, listener])
-            for listener, route in routes[name].items()
+            " → ".join([stream["talker"], *route, listener]) for listener, route in routes[name]
         )
         picture.ways.append(
             Way(name, number % STYLES, number // STYLES % 2 == 1, description, segments)

@@ -26,7 +26,7 @@ from keepon.model.plan import (
 from keepon.model.scenario import HostTable, TrafficClass
 from keepon.model.wire import PREAMBLE_BYTES, PS_PER_NS, byte_time_ps, ceil_ns, preamble_time_ps
 from keepon.planner import stations
-from keepon.planner.network import gatelimits, police
+from keepon.planner.network import gatelimits, police, redundant
 from keepon.planner.network.flows import Placement, spread_ps
 from keepon.planner.network.grid import partition_slots
 from keepon.planner.network.ground import Ground
@@ -278,6 +278,9 @@ def stream_document(ground: Ground, placements: list[Placement]) -> PlannedStrea
         "terms": _terms(ground, worst),
         "windows": _windows(placements),
     }
+    if first.tree.second:
+        redundant.check(ground, placements)
+        document["second_route"] = list(first.tree.second[1:-1])
     if station.bounded and stream.deadline_at == "last_bit":
         document["last_bit_ns"] = ceil_ns(max(map(ground.due_ps, placements)))
     if (slots := station.slots_of(stream)) > 1:
@@ -318,14 +321,14 @@ def _padding_ps(ground: Ground, placed: Placement) -> int:
             shorter_bytes * byte_time_ps(ground.topology.wires[here, there].rate_bps)
             for here, there in itertools.pairwise(path[:-1])
         )
-        for path in placed.tree.paths.values()
+        for path in (*placed.tree.paths.values(), placed.tree.second)
     )
 
 
 def _terms(ground: Ground, placed: Placement) -> DelayTerms:
     """The terms of a delay in ps; their sum is the delay."""
     listener = max(placed.arrivals, key=lambda name: placed.arrivals[name][1])
-    path = placed.tree.paths[listener]
+    path = redundant.slowest(ground, placed, listener)
     station = placed.flow.station
     clock_ps = ground.scenario.clock_error_ns(station.station, station.planned_driver) * PS_PER_NS
     own = {(hop.bridge, hop.peer): hop for hop in placed.hops}

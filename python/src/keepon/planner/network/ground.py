@@ -37,7 +37,7 @@ from keepon.model.wire import (
     wire_time_ps,
 )
 from keepon.planner import stations
-from keepon.planner.network import behind, gatelimits, talkerwindows, ways
+from keepon.planner.network import behind, gatelimits, redundant, talkerwindows, ways
 from keepon.planner.network.blocking import Blocking
 from keepon.planner.network.flows import Flow, Hop, Placement, Step
 from keepon.planner.network.grid import on_grid, partition_slots, slot_of
@@ -263,7 +263,10 @@ class Ground:
             ):
                 if here not in self.bridges or self.bridges[here].gates != "none":
                     continue
-                wire_ps = wire_time_ps(frame_bytes, self.topology.wires[here, there].rate_bps)
+                wire_ps = wire_time_ps(
+                    frame_bytes + redundant.tag_bytes(self.topology, flow.stream, here, there),
+                    self.topology.wires[here, there].rate_bps,
+                )
                 queue = self.queue(here, flow.stream.priority)
                 passing.setdefault((here, there), []).append((queue, wire_ps))
         for (here, there), frames in passing.items():
@@ -353,11 +356,11 @@ class Ground:
         """The placement of a flow with no other flow; None if it does not simply move with the
         release.
 
-        It does not behind explicit gate lists and coarse gates, or where slots start between two
-        whole ns.
+        It does not behind explicit gate lists and coarse gates, on two ways, or where slots start
+        between two whole ns.
         """
         fixed = any(self.varies(leg.here, leg.there) for leg in tree.legs)
-        if fixed or (flow.station.is_slotted and flow.station.slot_ps % PS_PER_NS):
+        if fixed or tree.second or (flow.station.is_slotted and flow.station.slot_ps % PS_PER_NS):
             return None
         laid = self.alone(flow, tree)
         assert not isinstance(laid, int)
@@ -365,7 +368,7 @@ class Ground:
 
     def patience_ps(self, flow: Flow, tree: Tree, claim: Claim, wait_ps: int | None) -> int:
         """How long a bridge may hold a flow until the wire of a claim is free; 0: no hold."""
-        if claim.resource[0] != "wire":
+        if claim.resource[0] != "wire" or tree.second:
             return 0
         step = next(step for step in self.steps(flow, tree) if step.wire == claim.resource)
         if not step.gated:
@@ -397,7 +400,16 @@ class Ground:
             else:
                 before = passing[leg.parent]
                 ready_ps = (before[0] + step.after_ps[0], before[1] + step.after_ps[1])
+                if leg.other >= 0:
+                    early_ps, late_ps = passing[leg.other]
+                    after_ps = step.other_after_ps
+                    ready_ps = (
+                        min(ready_ps[0], early_ps + after_ps[0]),
+                        max(ready_ps[1], late_ps + after_ps[1]),
+                    )
                 limit_ps = step.limit_ps if wait_ps is None else wait_ps
+                if tree.second:
+                    limit_ps = 0  # a hold on one way would move the frame behind both by less
                 given_ns = waits_ns[len(placement.hops)] if waits_ns else None
                 outcome = self._leave(flow, step, ready_ps, occupancy, limit_ps, given_ns)
                 if isinstance(outcome, int):
@@ -410,7 +422,12 @@ class Ground:
                 early_ps, late_ps = hop.early_ps + step.preamble_ps, hop.late_ps + step.preamble_ps
             passing.append((early_ps, late_ps))
             if leg.there in tree.paths:
-                placement.arrivals[leg.there] = (early_ps + step.delay_ps, late_ps + step.delay_ps)
+                reach_ps = (early_ps + step.delay_ps, late_ps + step.delay_ps)
+                so_far_ps = placement.arrivals.get(leg.there, reach_ps)
+                placement.arrivals[leg.there] = (
+                    min(so_far_ps[0], reach_ps[0]),
+                    max(so_far_ps[1], reach_ps[1]),
+                )
         if occupancy is not None and (excess_ps := self.excess_ps(placement)):
             return excess_ps
         return placement
@@ -434,10 +451,8 @@ class Ground:
         if leg.parent >= 0 and not gated:
             blocked_ps = self.blocked_ps(leg.here, leg.there, queue)
         if leg.parent >= 0:
-            before = tree.legs[leg.parent]
-            way_ps = self.topology.wires[before.here, before.there].propagation_ns * PS_PER_NS
-            stay_ps = self._stay_ps(flow, before)
-            after_ps = (way_ps + stay_ps[0], way_ps + stay_ps[1])
+            after_ps = self._after_ps(flow, tree.legs[leg.parent])
+        other_after_ps = (0, 0) if leg.other < 0 else self._after_ps(flow, tree.legs[leg.other])
         # With isolation "order" the next frame may be in the queue already. If a frame is shorter
         # than its window while the gate stays open, the next one leaves before its own window.
         ordered = self.scenario.planner.isolation != "frame" and gated
@@ -462,6 +477,7 @@ class Ground:
                 and not self.margin_ps(leg.here)
             ),
             grid=grid,
+            other_after_ps=other_after_ps,
         )
 
     def excess_ps(self, placement: Placement) -> int:
@@ -493,9 +509,10 @@ class Ground:
         if placement.flow.stream.deadline_at == "first_bit":
             return placement.delay_ps
         ends_ps = []
-        for name, (_, late_ps) in placement.arrivals.items():
-            here, there = placement.tree.paths[name][-2:]
-            ends_ps.append(late_ps + self.frame_ps(placement.flow, here, there)[1])
+        for leg in placement.tree.legs:
+            if leg.there in placement.arrivals:
+                _, late_ps = placement.arrivals[leg.there]
+                ends_ps.append(late_ps + self.frame_ps(placement.flow, leg.here, leg.there)[1])
         return max(ends_ps) - placement.release_ps
 
     def held_by_hand_ps(self, placement: Placement) -> int:
@@ -526,8 +543,15 @@ class Ground:
         `extra_bytes`.
         """
         byte_ps = byte_time_ps(self.topology.wires[here, there].rate_bps)
+        extra_bytes += redundant.tag_bytes(self.topology, flow.stream, here, there)
         frame_bytes = flow.station.planned_frame_bytes(flow.stream)
         return self.lengths.span_ps(flow.station, here, frame_bytes + extra_bytes, byte_ps)
+
+    def _after_ps(self, flow: Flow, leg: Leg) -> tuple[int, int]:
+        """From the reference plane of a leg until the frame may leave the bridge behind it."""
+        way_ps = self.topology.wires[leg.here, leg.there].propagation_ns * PS_PER_NS
+        least_ps, most_ps = self._stay_ps(flow, leg)
+        return way_ps + least_ps, way_ps + most_ps
 
     def _stay_ps(self, flow: Flow, leg: Leg) -> tuple[int, int]:
         """Store and forward: the time of the frame behind the reference plane plus processing."""
@@ -692,6 +716,8 @@ class Ground:
         resource, period_ps = step.queue, window.period_ps
         end_ps = window.start_ps + window.length_ps
         is_loose = step.grid != gatelimits.ANY or period_ps != flow.period_ps
+        # With a way cut its windows are empty, in which no other frame may be there to leave.
+        is_loose = is_loose or flow.stream.redundancy > 1
         if self.scenario.planner.isolation == "frame" or is_loose:
             return Claim(resource, ready_ps[0], end_ps, ready_ps[0], end_ps, period_ps)
         # Two frames that arrive at the same instant may queue in either order.

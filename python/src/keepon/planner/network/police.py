@@ -25,12 +25,24 @@ def refuse(ground: Ground) -> None:
         ConfigError: names the bridge.
     """
     sync = ground.scenario.sync
+    passed = {
+        leg.here
+        for flow in ground.flows
+        for tree in flow.trees
+        for leg in tree.legs[1:]
+        if tree.second and leg.parent > 0
+    }
     for index, bridge in enumerate(ground.scenario.bridge):
         if bridge.police != "none" and sync.mode in ("none", "ptp"):
             raise ConfigError(
                 f'key `bridge[{index}].police` (bridge "{bridge.name}") = "{bridge.police}": must'
                 f' be "none" with sync.mode = "{sync.mode}", which does not set the clocks of'
                 ' bridges; choose it, or sync.mode = "gptp"'
+            )
+        if bridge.police == "all" and bridge.name in passed:
+            raise ConfigError(
+                f'key `bridge[{index}].police` (bridge "{bridge.name}") = "all": must be "edge"'
+                " where copies of frames come by two ways (stream.redundancy); choose it"
             )
 
 

@@ -455,7 +455,7 @@ def longest_wait_ps(ground: Ground, flow: Flow, tree: Tree) -> int:
     period.
     """
     gated = any(ground.is_gated(leg.here, leg.there) for leg in tree.legs)
-    if not gated:
+    if not gated or tree.second:
         return 0
     alone = ground.alone(flow, tree)
     if isinstance(alone, int):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from keepon.errors import ConfigError
 from keepon.model.scenario import Stream
 from keepon.model.wire import PS_PER_NS
+from keepon.planner.network import redundant
 from keepon.planner.network.grid import on_grid
 from keepon.planner.network.trees import Routes, Tree, conflicting_way
 from keepon.planner.stations import StationPlan
@@ -23,10 +24,6 @@ def of(ground: Ground, stream: Stream, routes: Routes) -> list[Tree]:
     Raises:
         ConfigError: a key of the stream, or a gate list on its route, cannot be met.
     """
-    if stream.redundancy != 1:
-        raise ground.wrong(
-            stream, "redundancy", "2", "must be 1; this version plans no redundant routes"
-        )
     station = ground.station_of(stream)
     if station.is_slotted and stream.tc not in {
         entry.tc for entry in station.station.keepon.classes
@@ -39,7 +36,7 @@ def of(ground: Ground, stream: Stream, routes: Routes) -> list[Tree]:
             f'must be one of the classes of station "{stream.talker}" ({known}); add it to'
             " station.keepon.classes",
         )
-    trees = routes.of(stream)
+    trees = routes.of(stream) if stream.redundancy == 1 else [redundant.tree(ground, stream)]
     if not trees:
         node = conflicting_way(ground.topology.paths(stream))
         raise ground.wrong(

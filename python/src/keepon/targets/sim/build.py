@@ -19,7 +19,7 @@ from keepon.model.plan import Plan
 from keepon.model.scenario import Load, Scenario, Stream
 from keepon.model.timing import epoch_ns_for, talk_start_ns
 from keepon.model.topology import Topology
-from keepon.targets.sim import psfp, timesync
+from keepon.targets.sim import frer, psfp, timesync
 from keepon.targets.sim.specs import station_spec
 
 
@@ -79,6 +79,9 @@ class Build:
             if bridge.stream_filter or planned:
                 filters = psfp.psfp_spec(scenario, bridge, planned, flows)
                 self.simulation.set_psfp(self.nodes[bridge.name], filters)
+        for stream in scenario.stream:
+            if stream.redundancy > 1:
+                frer.add(self.simulation, self.nodes, stream, plan, self.streams[stream.id])
         if scenario.sync.by_ptp:
             self.simulation.set_sync(timesync.sync_spec(scenario, self.nodes))
         driven = {station.name: scenario.driver_of(station, run) for station in scenario.station}

@@ -40,6 +40,7 @@ from keepon.model.scenario import Scenario, Stream
 from keepon.model.timing import measured_ns
 from keepon.parallel import check_stopped, in_order
 from keepon.targets.runs import Outcome, Progress, Run, result_document
+from keepon.targets.sim import frer
 from keepon.targets.sim.build import Build
 from keepon.targets.sim.captured import captured
 from keepon.targets.sim.construction import by_construction
@@ -145,11 +146,13 @@ def _stream_document(
     whole = build.simulation.stream(build.streams[stream.id])
     results.check_whole_run(every, verdict_names, whole, stream.id)
     document = results.stream_result(
-        frames, verdict_names, results.losses(frames, whole["lost"]),
+        frames, verdict_names, results.losses(frames, frer.gone(whole["lost"])),
         results.bounds_of(entry, padded), stream.id,
         Fraction(stream.cycle_ns, stream.turns), stream.deadline_ns,
         last_bits_ps(scenario, stream, entry, padded),
     )  # fmt: skip
+    if stream.redundancy > 1:
+        document["copies"] = whole["lost"]
     document["delay_series"] = delay_series(frames, window_ns[0])
     document["delay_distribution"] = delay_distribution(frames)
     if padded:
@@ -189,15 +192,16 @@ def _station_document(build: Build, name: str, window_s: float) -> StationResult
     them stands in the plan (`headroom`).
     """
     raw = build.simulation.station(build.nodes[name])
+    recovery = frer.recovered(raw.get("recovery"), build.nodes)
     if "ports" not in raw:
         document = _port_document(build, name, raw, window_s)
-        return cast(StationResult, {**document, "clock": {}, **raw})
+        return cast(StationResult, {**document, "clock": {}, **raw, **recovery})
     counted = {
         port: _port_document(build, port, own, window_s) for port, own in raw["ports"].items()
     }
     sums = {key: sum(own[key] for own in counted.values()) for key in _SUMMED}
     ports = {port: {**counted[port], **own} for port, own in raw["ports"].items()}
-    return cast(StationResult, {**sums, "clock": {}, **raw, "ports": ports})
+    return cast(StationResult, {**sums, "clock": {}, **raw, **recovery, "ports": ports})
 
 
 _SUMMED = ("underruns", "suspected_underruns", "placeholders", "slots_total", "best_effort_bps")
@@ -227,7 +231,7 @@ def _bridge_document(raw: RawBridge, nodes: dict[str, int]) -> BridgeResult:
     document: BridgeResult = {"ports": {names[peer]: port for peer, port in raw["ports"].items()}}
     if "filters" in raw:
         document["stream_filters"] = raw["filters"]
-    return document
+    return cast(BridgeResult, {**document, **frer.recovered(raw.get("recovery"), nodes)})
 
 
 def _flow(raw: Flow) -> dict[str, object]:

@@ -126,6 +126,12 @@ def check_supported(scenario: Scenario) -> None:
                 f'{where}.keepon.clock` = "dual": must be "interpolated" or "counter"; not'
                 " built yet"
             )
+    for index, stream in enumerate(scenario.stream):
+        if stream.redundancy > 1:
+            raise ConfigError(
+                f"key `stream[{index}].redundancy` = 2: must be 1 for target vm; its bridges drop"
+                " no copies"
+            )
     for index, bridge in enumerate(scenario.bridge):
         if bridge.stream_filter or bridge.police != "none":
             key = "stream_filter" if bridge.stream_filter else "police"
