@@ -102,9 +102,9 @@ void SetGates(PySimulation &self, NodeId bridge, NodeId peer, std::int64_t base_
 {
 	std::vector<GateEntry> gates;
 	for (const auto &[mask, ns] : entries) {
-		if (mask < 0 || mask > 0xff)
+		if (mask < 0 || mask > 0x1ff)
 			throw ValueError("gates: mask " + std::to_string(mask) +
-					 " is not within 0 to 255");
+					 " is not within 0 to 511");
 		gates.push_back({ static_cast<std::uint32_t>(mask), ns });
 	}
 	self.Idle().SetGates(bridge, peer, base_ns, gates);
@@ -196,6 +196,13 @@ NB_MODULE(_sim, m)
 			},
 			"bridge"_a, "spec"_a)
 		.def("set_gates", &SetGates, "bridge"_a, "peer"_a, "base_ns"_a, "entries"_a)
+		.def(
+			"set_preemption",
+			[](PySimulation &self, NodeId bridge, NodeId peer, std::int64_t queues,
+			   std::int64_t min_fragment_bytes) {
+				self.Idle().SetPreemption(bridge, peer, queues, min_fragment_bytes);
+			},
+			"bridge"_a, "peer"_a, "queues"_a, "min_fragment_bytes"_a = 64)
 		.def(
 			"add_stream",
 			[](PySimulation &self, nb::handle spec) {

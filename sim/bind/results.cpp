@@ -339,6 +339,8 @@ nb::dict BridgeSummary(const Simulation &simulation, NodeId node)
 		dict["placeholders_discarded"] = simulation.PlaceholdersAt(port.end);
 		dict["forwarded"] = port.forwarded;
 		dict["forwarded_bytes"] = port.forwarded_bytes;
+		if (port.egress.Merges()) // what few runs have is not said by the others
+			dict["preemptions"] = port.preemptions;
 		dict["queue_drops"] = port.queue_drops;
 		dict["gate_drops"] = port.gate_drops;
 		dict["waiting"] = port.egress.Waiting();

@@ -55,6 +55,11 @@ void Bridge::SetGates(std::uint32_t port, std::int64_t base_ns,
 		oscillator_, clock_.get());
 }
 
+void Bridge::SetPreemption(std::uint32_t port, const MacMerge &merge)
+{
+	ports_[port].egress.SetMerge(merge);
+}
+
 void Bridge::SetPsfp(const PsfpSpec &spec, const std::vector<std::vector<std::uint32_t>> &streams)
 {
 	auto psfp = std::make_unique<Psfp>(world_, name_, spec, streams, [this](TimePs t) {
@@ -143,6 +148,8 @@ void Bridge::OnTransmit(EgressPort &egress, const QueuedFrame &queued, const Tra
 
 	port.forwarded++;
 	port.forwarded_bytes += frame.frame_bytes;
+	port.preemptions += sent.mpackets - 1;
+	world_.packets[packet].mpackets = static_cast<std::uint16_t>(sent.mpackets);
 	world_.trace.Add(TraceKind::kForward, node_, frame.flow, frame.seq, sfd);
 	const Flow &flow = world_.flows[frame.flow];
 	if (flow.talker == node_)

@@ -267,9 +267,9 @@ void Simulation::SetGates(NodeId bridge, NodeId peer, std::int64_t base_ns,
 		if (entry.ns <= 0 || entry.ns > 100 * kNsPerS)
 			throw ValueError("gates of " + Quoted(node.name) + ": interval " +
 					 std::to_string(entry.ns) + " ns is not within 1 to 1e11");
-		if (entry.mask > 0xff)
+		if (entry.mask > (GateEntry::kHold | 0xff))
 			throw ValueError("gates of " + Quoted(node.name) + ": mask " +
-					 std::to_string(entry.mask) + " is not within 0 to 255");
+					 std::to_string(entry.mask) + " is not within 0 to 511");
 		cycle_ns += entry.ns;
 	}
 	if (cycle_ns > 100 * kNsPerS)
@@ -278,6 +278,29 @@ void Simulation::SetGates(NodeId bridge, NodeId peer, std::int64_t base_ns,
 	if (base_ns < 0)
 		throw ValueError("base_ns = " + std::to_string(base_ns) + " is negative");
 	node.bridge->SetGates(static_cast<std::uint32_t>(port), base_ns, entries);
+}
+
+void Simulation::SetPreemption(NodeId bridge, NodeId peer, std::int64_t queues,
+			       std::int64_t min_fragment_bytes)
+{
+	CheckBuilding();
+	const Node &node = NodeAt(bridge, "bridge");
+	NodeAt(peer, "peer");
+	const int port = node.bridge ? node.bridge->PortTo(peer) : -1;
+	if (port < 0)
+		throw ValueError("preemption of " + Quoted(node.name) + " towards " +
+				 Quoted(nodes_[peer].name) + ": there is no such port of a bridge");
+	if (queues < 1 || queues > 254)
+		throw ValueError("preemption of " + Quoted(node.name) + ": preemptable queues " +
+				 std::to_string(queues) +
+				 " are not within 1 to 254: some, and not all");
+	if (min_fragment_bytes < 64 || min_fragment_bytes > 256 || min_fragment_bytes % 64)
+		throw ValueError("preemption of " + Quoted(node.name) +
+				 ": min_fragment_bytes = " + std::to_string(min_fragment_bytes) +
+				 " is not 64, 128, 192 or 256");
+	node.bridge->SetPreemption(static_cast<std::uint32_t>(port),
+				   MacMerge(static_cast<std::uint32_t>(queues),
+					    static_cast<std::uint32_t>(min_fragment_bytes)));
 }
 
 void Simulation::SetPsfp(NodeId bridge, const PsfpSpec &spec)

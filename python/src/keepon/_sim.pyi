@@ -386,7 +386,13 @@ class Simulation:
     def set_gates(
         self, bridge: int, peer: int, base_ns: int, entries: Sequence[tuple[int, int]]
     ) -> None:
-        """Gate control list of the port towards `peer`: (open gates, ns) repeating from network time `base_ns`."""
+        """Gate control list of the port towards `peer`: (open gates, ns) repeating from network time `base_ns`;
+        0x100 beside the gates: HOLD."""
+
+    def set_preemption(
+        self, bridge: int, peer: int, queues: int, min_fragment_bytes: int = 64
+    ) -> None:
+        """Frames of queues, a bit for each, are preemptable at the port towards `peer`."""
 
     def add_stream(self, spec: StreamSpec) -> int:
         """Returns its id."""
@@ -439,7 +445,7 @@ class Simulation:
 
     def bridge(self, node: int) -> Bridge:
         """name, ports {peer: {received, placeholders_discarded, forwarded, forwarded_bytes, queue_drops, gate_drops,
-        waiting, waiting_max}}."""
+        waiting, waiting_max, preemptions where frames are preemptable}}."""
 
     def boundary_errors(self, node: int, port: int = 0) -> dict[str, Any]:
         """With probe.boundaries: |slot start - grid| of every slot from the true wire position: locked_slots,

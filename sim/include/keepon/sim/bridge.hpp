@@ -38,6 +38,7 @@ public:
 		std::uint32_t gate_place = 0;
 		std::int64_t forwarded = 0;
 		std::int64_t forwarded_bytes = 0;
+		std::int64_t preemptions = 0;
 		std::int64_t queue_drops = 0;
 		std::int64_t gate_drops = 0;
 		std::size_t waiting_max = 0;
@@ -53,6 +54,7 @@ public:
 	/// simulation
 	void SetGates(std::uint32_t port, std::int64_t base_ns,
 		      const std::vector<GateEntry> &entries);
+	void SetPreemption(std::uint32_t port, const MacMerge &merge);
 	/// \param streams  handles of each filter's streams
 	void SetPsfp(const PsfpSpec &spec, const std::vector<std::vector<std::uint32_t>> &streams);
 	/// What it does with frames that have arrived.

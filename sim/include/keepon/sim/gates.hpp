@@ -16,6 +16,9 @@ namespace keepon::sim
 class Gates
 {
 public:
+	/// Open while the MAC is released: the operation of the entry is not Set-And-Hold-MAC.
+	static constexpr int kRelease = 8;
+
 	Gates() = default;
 
 	/// \param base_ps  start of a cycle, by the bridge's clock, any sign; entries not empty,
@@ -25,6 +28,10 @@ public:
 	/// Earliest time at or after \p now at which a transmission of \p duration fits; kNever if
 	/// it fits no window.
 	std::int64_t EarliestStart(int queue, std::int64_t now, std::int64_t duration) const;
+
+	/// Latest time at which a transmission of \p duration fits that begins before the gate,
+	/// which is open at \p now, closes; \p now if it is closed, kNever if it never closes.
+	std::int64_t LastStart(int queue, std::int64_t now, std::int64_t duration) const;
 
 	bool Any() const { return cycle_ps_ != 0; }
 
@@ -36,8 +43,8 @@ private:
 
 	std::int64_t base_ps_ = 0;
 	std::int64_t cycle_ps_ = 0;
-	std::array<bool, 8> always_{};
-	std::array<std::vector<Window>, 8> windows_;
+	std::array<bool, kRelease + 1> always_{};
+	std::array<std::vector<Window>, kRelease + 1> windows_;
 };
 
 } // namespace keepon::sim

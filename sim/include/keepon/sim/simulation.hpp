@@ -60,6 +60,9 @@ public:
 	void SetReceiver(FlowId flow, Receiver &receiver);
 	World &Shared() { return world_; }
 	void AddFault(const FaultSpec &spec);
+	/// Frames of \p queues, a bit for each, are preemptable at the port of a bridge.
+	void SetPreemption(NodeId bridge, NodeId peer, std::int64_t queues,
+			   std::int64_t min_fragment_bytes);
 	/// Count bytes of loads in [start, end) of true time apart.
 	void SetWindow(std::int64_t start_ns, std::int64_t end_ns);
 	/// Keep what stations' wires see in [start, end) of true time, \p limit frames at most.

@@ -146,7 +146,8 @@ struct BridgeSpec {
 };
 
 struct GateEntry {
-	std::uint32_t mask;
+	static constexpr std::uint32_t kHold = 0x100; // Set-And-Hold-MAC, else Set-And-Release-MAC
+	std::uint32_t mask;                           // open gates, and kHold
 	std::int64_t ns;
 };
 

@@ -31,6 +31,7 @@ struct Packet {
 	FlowId flow = 0;
 	std::uint32_t frame_bytes = 0; // on the wire, padding to the slot included
 	std::uint16_t listeners = 0;   // still to be reached by this copy
+	std::uint16_t mpackets = 1;    // on the link it is on: each can be lost
 	bool torn = false;
 	bool wrong_bytes = false;
 };
