@@ -14,7 +14,7 @@ from keepon_host.link.gatelist import CYCLE_NS_MAX
 from keepon_host.start import steps
 from keepon_host.start.steps import Need, Step
 
-from keepon.export import policing, shell
+from keepon.export import policing, preemption, shell
 from keepon.export.exported import Exported, Planned, Port, gated_ports, port_name
 from keepon.machines import ptpconfig
 from keepon.machines.planned import ETHERNET_MTU
@@ -30,6 +30,7 @@ from keepon.machines.station import (
 )
 from keepon.model import foreign
 from keepon.model.framelengths import long_flows
+from keepon.model.preemption import HOLD
 from keepon.model.scenario import Station
 from keepon.model.topology import Topology
 from keepon.model.wire import FRAME_BYTES_MAX, TAPRIO_BYTES_MIN
@@ -127,8 +128,9 @@ def script(machine: Machine, station: Station) -> str:
 
 
 FULL_OFFLOAD = "flags 0x2"
-# tc makes a message of 1024 bytes at most (tc/q_taprio.c of iproute2); an entry has 28 of them.
-TC_ENTRIES_MAX = 30
+# tc makes a message of 1024 bytes at most (tc/q_taprio.c of iproute2); an entry has 28 of them, and
+# a class in `fp` 20.
+TC_ENTRIES_MAX, TC_ENTRIES_MAX_WITH_FP = 30, 24
 
 
 def joined(port: Port) -> tuple[int, list[tuple[int, int]]]:
@@ -147,19 +149,31 @@ def _least_ns(port: Port) -> int:
     return -(-TAPRIO_BYTES_MIN * 8 * 10**9 // port.rate_bps)
 
 
+def _levels(port: Port) -> tuple[str, str]:
+    """Classes of tc's priorities, and the queue of each class."""
+    levels = [*port.classes, *[port.classes[0]] * (PRIORITIES - len(port.classes))]
+    return " ".join(map(str, levels)), " ".join(f"1@{queue}" for queue in range(port.queues))
+
+
+def _operation(port: Port, mask: int) -> str:
+    if not port.preemptable:
+        return "S"
+    return "H" if mask & HOLD else "R"
+
+
 def taprio(port: Port) -> Iterator[str]:
     """One command over several lines: a line for each entry."""
-    levels = [*port.classes, *[port.classes[0]] * (PRIORITIES - len(port.classes))]
     base_ns, entries = joined(port)
+    levels, queues = _levels(port)
     yield f"# towards {port.peer}: {len(entries)} entries, {port.cycle_ns} ns"
     yield from shell.set_root(
         port.name,
         f"tc qdisc replace dev {port.name} parent root handle 100 taprio num_tc {port.queues}"
-        f" \\\n\tmap {' '.join(map(str, levels))} \\\n\tqueues"
-        f" {' '.join(f'1@{queue}' for queue in range(port.queues))} \\\n\tbase-time"
+        f" \\\n\tmap {levels} \\\n\tqueues {queues}{preemption.words(port)} \\\n\tbase-time"
         f" {base_ns} cycle-time {port.cycle_ns} \\\n"
         + "".join(
-            f"\tsched-entry S 0x{mask & (1 << port.queues) - 1:02x} {ns} \\\n"
+            f"\tsched-entry {_operation(port, mask)} 0x{mask & (1 << port.queues) - 1:02x} {ns}"
+            " \\\n"
             for mask, ns in entries
         )
         + f'\t$gates || stop "{port.name} takes no such gates: offload needs a switch whose driver'
@@ -184,10 +198,11 @@ def _not_by_tc(port: Port) -> str | None:
             f" Linux's taprio takes at this rate; it needs a switch that takes entries of"
             f" {shortest_ns} ns, by --format yang or tsntool"
         )
-    if len(entries) > TC_ENTRIES_MAX:
+    most = TC_ENTRIES_MAX_WITH_FP if port.preemptable else TC_ENTRIES_MAX
+    if len(entries) > most:
         return (
             f"{where}: it has {len(entries)} gate entries, and a message of tc holds no more than"
-            f" {TC_ENTRIES_MAX}; it needs a switch that takes its list otherwise, by --format yang"
+            f" {most}; it needs a switch that takes its list otherwise, by --format yang"
             " or tsntool"
         )
     return None
@@ -200,12 +215,13 @@ def _bridge(
     topology, by_ptp = Topology(planned.scenario), planned.scenario.sync.mode == "gptp"
     peers = {port_name(topology, name, peer): peer for peer in topology.neighbours[name]}
     rates = {port: topology.wires[name, peer].rate_bps for port, peer in peers.items()}
-    used = list(peers) if by_ptp else [port.name for port in ports]
+    plain = [port for port in preemption.ungated_ports(planned) if port.bridge == name]
+    used = list(peers) if by_ptp else [port.name for port in [*ports, *plain]]
     needs: list[Need] = [steps.Program(name) for name in ("ip", "tc", "ethtool")]
     needs += [steps.Program("ptp4l")] if by_ptp else []
     needs += [
         steps.Queues(port.name, max(steps.MULTIQUEUE_MIN, port.queues), "gates are those of queues")
-        for port in ports
+        for port in [*ports, *plain]
     ]
     lines = [
         "#!/bin/sh",
@@ -216,7 +232,7 @@ def _bridge(
         f"gates=${{GATES:-{FULL_OFFLOAD}}}",
         "# Nothing is changed before all that is needed is there.",
         *(f'stop "{note}"' for port in ports if (note := _not_by_tc(port)) is not None),
-        *shell.needs(needs, used, [port.name for port in ports]),
+        *shell.needs(needs, used, [port.name for port in [*ports, *plain]]),
         *police_needs,
         shell.helpers([]),
     ]
@@ -224,6 +240,9 @@ def _bridge(
     for port in used:
         linked += [*without_disturbers(port), steps.Linked(port, rates[port] // 1_000_000)]
     lines += [line for step in linked for line in shell.lines(step)]
+    lines += preemption.mac_merge(planned, name)
+    for ungated in plain:
+        lines += preemption.mqprio(ungated, *_levels(ungated))
     if ports:
         lines += [
             "# taprio takes the lengths of entries by the rate of the link: it must be up.",
@@ -248,7 +267,8 @@ def _bridges(planned: Planned) -> Iterator[tuple[str, str]]:
     for bridge in planned.scenario.bridge:
         ports = [port for port in gated if port.bridge == bridge.name]
         police = policing.lines(planned, bridge)
-        if not ports and not police and sync.mode != "gptp":
+        merges = any(preemption.mac_merge(planned, bridge.name))
+        if not ports and not police and not merges and sync.mode != "gptp":
             continue
         police_needs = policing.needs(planned, bridge)
         yield f"{bridge.name}.sh", _bridge(planned, bridge.name, ports, police_needs, police)
@@ -273,6 +293,7 @@ def _notes(planned: Planned, machine: Machine) -> Iterator[str]:
     if (note := ring_note(planned)) is not None:
         yield note
     yield from policing.notes(planned)
+    yield from preemption.notes(planned)
     sync = planned.scenario.sync
     if not sync.by_ptp:
         yield (

@@ -199,6 +199,13 @@ class Bridge(Table):
     """Traffic class of priorities (PCP) 0, 1 ... 7. "802.1Q": what IEEE Std 802.1Q-2022 table 8-5
     recommends for so many queues; of 8 queues priority 1 (background) has the lowest, below 0 (best
     effort), and of fewer several priorities share one."""
+    preemptable: Annotated[list[int], WholeList(0, 7)] | None = None
+    """Priorities (PCP) whose frames are preemptable: express ones interrupt them (802.1Qbu). All
+    priorities of a traffic class or none; none of streams or PTP. In effect towards bridges with
+    this key and stations with `preemption`. Left out: none. Target sim only."""
+    min_fragment_bytes: Annotated[int, Whole(64, 256)] = 64
+    """Least length of a fragment with its check sum: 64, 128, 192 or 256 (addFragSize 0 to 3), as
+    neighbours need it."""
     police: Literal["none", "edge", "all"] = "none"
     """Whether the plan has stream filters for the bridge, each with a stream gate that is open
     while a frame of the stream may arrive, and shut otherwise: "edge" for streams whose talker is

@@ -155,6 +155,8 @@ class GateEntry(TypedDict):
     """open gates, one bit per queue"""
     ns: AtLeastOne
     """for how long"""
+    hold: NotRequired[Literal[True]]
+    """Set-And-Hold-MAC: no preemptable frame is on the wire; Set-And-Release-MAC without it"""
 
 
 @together("cycle_ns base_ns entries")

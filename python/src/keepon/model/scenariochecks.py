@@ -14,6 +14,7 @@ from keepon.model import (
     foreign,
     framelengths,
     policing,
+    preemption,
     ptpgates,
     rates,
     validation,
@@ -452,6 +453,8 @@ def _bridge(source: str, scenario: Scenario, index: int, neighbours: list[str]) 
     for place in range(len(bridge.stream_filter)):
         if wrong := policing.wrong_filter(scenario, index, place):
             raise problem(source, *wrong)
+    if wrong := preemption.wrong(scenario, index):
+        raise problem(source, *wrong)
     if isinstance(bridge.gates, dict) and bridge.gate_guard != "length-aware":
         raise problem(
             source,

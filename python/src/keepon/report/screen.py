@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from keepon.machines.planned import ETHERNET_MTU, mtu_of
-from keepon.model import foreign
+from keepon.model import foreign, preemption
 from keepon.model.names import ranged
 from keepon.model.plan import Plan
 from keepon.model.scenario import Scenario
@@ -264,6 +264,12 @@ def needs(scenario: Scenario, plan: Plan) -> list[str]:
             f"needs {len(policing)} switch{'es' if len(policing) > 1 else ''} with 802.1Qci: at"
             f" most {max(map(len, policing))} stream filters; in all {gates} stream gates, {meters}"
             f" flow meters"
+        )
+    if merging := preemption.ports(scenario):
+        bridges_of = dict.fromkeys(here for here, _ in merging)
+        needed.append(
+            f"needs {len(bridges_of)} switch{'es' if len(bridges_of) > 1 else ''} with 802.1Qbu:"
+            f" frame preemption at {len(merging)} port{'s' if len(merging) > 1 else ''}"
         )
     mode = scenario.sync.mode
     if mode in CLOCKS:

@@ -14,6 +14,7 @@ import itertools
 from fractions import Fraction
 from functools import cache
 
+from keepon.planner.checker import interruptions
 from keepon.planner.checker.given import Given, Place, Window
 from keepon.planner.checker.runs import of_port
 from keepon.planner.checker.spans import frame_ps, span_ps, trim_bytes
@@ -48,7 +49,11 @@ class Unplanned:
         port = self._given.ports(place[0]).get(place[1])
         if port is None or "entries" not in port:
             return None
-        entries = [(int(entry["gates"], 16), 1000 * entry["ns"]) for entry in port["entries"]]
+        # Where a stream's gate is open, HOLD has the wire free of preemptable frames.
+        shut = ~sum(1 << queue for queue in interruptions.queues(self._given, place))
+        entries = [
+            (int(entry["gates"], 16) & shut, 1000 * entry["ns"]) for entry in port["entries"]
+        ]
         return [entry for entry in entries if entry[1]] or None
 
     def _slot_bytes(self, leaf: Place, frame_bytes: int) -> int:
@@ -68,8 +73,13 @@ class Unplanned:
             longest += _OVERHEAD_BYTES
             for place in itertools.pairwise(way):
                 if place in self._ports:
-                    queue = self._given.bridges[place[0]].class_of(load.priority)
-                    self._in_flight[place].append((queue, span_ps(self._given, place, longest, 1)))
+                    bridge = self._given.bridges[place[0]]
+                    queue, most = bridge.class_of(load.priority), longest
+                    if queue in interruptions.queues(self._given, place):
+                        most = interruptions.longest_bytes(
+                            longest - _OVERHEAD_BYTES, bridge.min_fragment_bytes
+                        )
+                    self._in_flight[place].append((queue, span_ps(self._given, place, most, 1)))
 
     def longest_ps(self, place: Place) -> int:
         """The longest best-effort frame at a bridge's port, gap included."""

@@ -13,6 +13,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from keepon.errors import ConfigError
+from keepon.model import preemption
 from keepon.model.gates import GateList
 from keepon.model.scenario import Scenario
 from keepon.model.topology import Topology
@@ -43,8 +44,8 @@ class Foreign:
     """Unplanned frames of one port, in ps of its wire.
 
     Attributes:
-        loads_ps: the longest best-effort frame of each queue; at a port without gates these queues
-            are below those of all streams.
+        loads_ps: the longest best-effort frame of each queue, or what of it cannot be
+            interrupted; at a port without gates these queues are below those of all streams.
         message_ps: the longest PTP message.
         messages: the most PTP messages that arrive together.
     """
@@ -180,6 +181,7 @@ class Blocking:
     def _loads(self) -> dict[Port, dict[int, int]]:
         """The longest best-effort frame by port and queue."""
         found: dict[Port, dict[int, int]] = {}
+        merged = preemption.ports(self._scenario)
         for _, load, path in self._topology.best_effort:
             station = self._stations[self._topology.port_to(load.talker, path[1]).name]
             frame_bytes = station.longest_on_wire(load.frame_bytes)
@@ -189,6 +191,9 @@ class Blocking:
                 _, length_ps = self._lengths.span_ps(station, port[0], wire_bytes, byte_ps)
                 of_port = found.setdefault(port, {})
                 queue = self._bridges[port[0]].class_of(load.priority)
+                if port in merged and load.priority in (merged[port].preemptable or []):
+                    uncut_ps = preemption.wait_bytes(merged[port]) * byte_ps
+                    length_ps = min(length_ps, self._lengths.longest_ps(port[0], uncut_ps))
                 of_port[queue] = max(of_port.get(queue, 0), length_ps)
         return found
 

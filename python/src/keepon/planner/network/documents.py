@@ -10,11 +10,12 @@ import math
 from collections.abc import Iterable
 
 from keepon.errors import ConfigError, InfeasibleError
-from keepon.model import gates
+from keepon.model import gates, preemption
 from keepon.model.launchtime import early_by_etf
 from keepon.model.plan import (
     Bounds,
     DelayTerms,
+    GateEntry,
     PlannedBridge,
     PlannedClass,
     PlannedPort,
@@ -347,7 +348,12 @@ def _terms(ground: Ground, placed: Placement) -> DelayTerms:
 def _add_gates(port: PlannedPort, gate_list: gates.GateList) -> None:
     port["cycle_ns"] = gate_list.cycle_ns
     port["base_ns"] = gate_list.base_ns
-    port["entries"] = [{"gates": f"0x{mask:02x}", "ns": ns} for mask, ns in gate_list.entries]
+    port["entries"] = []
+    for mask, ns in gate_list.entries:
+        entry: GateEntry = {"gates": f"0x{mask & gates.ALL_GATES:02x}", "ns": ns}
+        if mask & preemption.HOLD:
+            entry["hold"] = True
+        port["entries"].append(entry)
 
 
 def windows_of(placed: Iterable[list[Placement]]) -> Windows:
@@ -370,12 +376,16 @@ def lists(
         TimeUpError: the limits were reached.
     """
     made: dict[str, dict[str, gates.GateList | None]] = {}
+    merged = preemption.ports(ground.scenario)
     for (bridge, peer), entries in sorted(windows.items()):
         limits.look("gate lists were made")
         if ground.is_gated(bridge, peer):
             guard, short = gatelimits.guards_ns(ground, bridge, peer)
             base_ns = ground.grid(bridge, peer).phase_ps // PS_PER_NS
             built = gates.build(entries, guard, short, base_ns)
+            if built is not None and (bridge, peer) in merged:
+                queues = preemption.queues_of(merged[bridge, peer])
+                built = gates.with_hold(built, {window.queue for window in entries}, queues)
             made.setdefault(bridge, {})[peer] = built
     for bridge, own in made.items():
         ports, why, key = gatelimits.exceeded(ground.bridges[bridge], own)

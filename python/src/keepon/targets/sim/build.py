@@ -12,6 +12,7 @@ from keepon.measure import results
 from keepon.measure.due import Schedule, schedule
 from keepon.measure.results import FrameArrays
 from keepon.measure.statistics import IntArray
+from keepon.model import preemption
 from keepon.model.foreign import sent_period_ns
 from keepon.model.gates import ALL_GATES
 from keepon.model.hosts import Sourced
@@ -61,11 +62,23 @@ class Build:
             for peer, port in entry["ports"].items():
                 if "entries" in port:
                     gates = [
-                        (int(gate["gates"], 16) & ALL_GATES, gate["ns"]) for gate in port["entries"]
+                        (
+                            int(gate["gates"], 16) & ALL_GATES
+                            | (preemption.HOLD if gate.get("hold") else 0),
+                            gate["ns"],
+                        )
+                        for gate in port["entries"]
                     ]
                     self.simulation.set_gates(
                         self.nodes[name], self.nodes[peer], port["base_ns"], gates
                     )
+        for (name, peer), bridge in preemption.ports(scenario).items():
+            self.simulation.set_preemption(
+                self.nodes[name],
+                self.nodes[peer],
+                preemption.queues_of(bridge),
+                bridge.min_fragment_bytes,
+            )
         self.start_ns = talk_start_ns(scenario, plan)
         self.streams = {stream.id: self._add_stream(stream) for stream in scenario.stream}
         self.loads = {load.id: self._add_load(load) for load in scenario.load}

@@ -133,6 +133,11 @@ def check_supported(scenario: Scenario) -> None:
                 f"key `bridge[{index}].{key}`: must be left out for target vm; its bridges police"
                 " nothing"
             )
+        if bridge.preemptable:
+            raise ConfigError(
+                f"key `bridge[{index}].preemptable`: must be left out for target vm; its wires have"
+                " no fragments"
+            )
         if isinstance(bridge.gates, dict):
             raise ConfigError(
                 f'key `bridge[{index}].gates`: must be "none" for target vm; its bridges have no'
