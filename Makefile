@@ -87,7 +87,7 @@ schemas: ## write the JSON Schemas and docs/scenario.md from the types and model
 
 manual: ## write man pages and completion of shells into out/manual
 	@"$(SCRIPTS)/setup" run
-	@"$(ROOT)/.venv/bin/python" -m keepon.cli.manual "$(ROOT)/out/manual" "$(ROOT)/out/build/python/tools"
+	@"$(ROOT)/.venv/bin/python" "$(ROOT)/devtools/manual/keepon_manual.py" "$(ROOT)/out/manual" "$(ROOT)/out/build/python/tools"
 
 packages: ## Debian packages and wheel into out/packages (SUITE=bookworm|trixie, ARCH=arm64)
 	@"$(SCRIPTS)/packages" --suite "$(if $(filter file,$(origin SUITE)),,$(SUITE))" --arch "$(ARCH)"
@@ -98,7 +98,7 @@ release: ## packages for both releases, keepon-tools for arm64, wheels, SBOM, ch
 install: ## command, tools, plugin, pages, units, sources of modules into PREFIX (/usr/local), DESTDIR
 	@"$(SCRIPTS)/setup" run
 	@"$(ROOT)/kernel/plugin/build" > /dev/null
-	@"$(ROOT)/.venv/bin/python" -m keepon.cli.manual "$(ROOT)/out/manual" "$(ROOT)/out/build/python/tools"
+	@"$(ROOT)/.venv/bin/python" "$(ROOT)/devtools/manual/keepon_manual.py" "$(ROOT)/out/manual" "$(ROOT)/out/build/python/tools"
 	@"$(SCRIPTS)/install" --prefix "$(PREFIX)" --destdir "$(DESTDIR)/"
 
 uninstall: ## take away what `make install` has put there

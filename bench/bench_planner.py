@@ -29,13 +29,12 @@ from pathlib import Path
 
 import planner_networks
 import planner_whole
-from keepon.planner.partition.answer import UNKNOWN
 from keepon.planner.partition.check import REJECTED, check
 from keepon.planner.partition.files import answered
-from keepon.planner.partition.generate import Parameters, generate
 from keepon.planner.partition.limits import Limits
-from keepon.planner.partition.problem import Problem, parse
+from keepon.planner.partition.problem import UNKNOWN, Problem, parse
 from keepon.planner.partition.solve import decide
+from keepon_papers.partitions.generate import Parameters, generate
 from planner_peers import cpsat_alone, z3_boolean, z3_published
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -13,9 +13,8 @@ import time
 
 import z3
 from keepon.planner.partition import bounds, exact
-from keepon.planner.partition.answer import FEASIBLE, INFEASIBLE, UNKNOWN
 from keepon.planner.partition.limits import Limits
-from keepon.planner.partition.problem import Problem
+from keepon.planner.partition.problem import FEASIBLE, INFEASIBLE, UNKNOWN, Problem
 
 
 def _asked(solver: z3.Solver, begin: float, cap_s: float) -> str:

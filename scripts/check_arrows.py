@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Arrows between folders and inside them: {core, nicmodel} <- {kernel, sim}; clock and ring of the
-core do not know each other; a room of a C folder knows those on lower floors.
+core do not know each other; a file of a C folder knows those in lower layers.
 
 Every #include of a project header is resolved to a file; each folder has a list of zones it may
 include. The system headers of the freestanding folders are listed too. Inside a folder, where one
 header often serves many files, names count: a C file may use functions and objects of files on
-lower floors. In sim, where a room is a header and sources of one name, rooms must not include each
+lower layers. In sim, where a file is a header and sources of one name, these must not include each
 other. Prints one line for each arrow that points the wrong way.
 """
 
@@ -81,9 +81,9 @@ RULES: dict[str, tuple[set[str], set[str] | None]] = {
         None,
     ),
 }
-# The rooms of each C folder by floor, the lowest first; a room is NAME.c, and in core/src also
-# kpn_NAME.h. A file uses rooms of lower floors and its own: so no file knows one that knows it.
-FLOORS: dict[str, tuple[str, ...]] = {
+# The files of each C folder by layer, the lowest first; a file is NAME.c, and in core/src also
+# kpn_NAME.h. It uses files of lower layers and its own: so no file knows one that knows it.
+LAYERS: dict[str, tuple[str, ...]] = {
     "core/src": (
         "caps credit frame inline math partition prebuffer runs span stats wire",
         "check clock_law defaults gcl guard observe pacer_state ring",
@@ -156,7 +156,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "main",
     ),
 }
-RULE = "rooms know lower floors only (FLOORS in scripts/check_arrows.py)"
+RULE = "files know lower layers only (LAYERS in scripts/check_arrows.py)"
 NOISE = re.compile(r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"", re.DOTALL)
 WORD = re.compile(r"[A-Za-z_]\w*")
 # Functions and objects that other files can name, and inline functions with their bodies.
@@ -217,23 +217,23 @@ def room_of(path: str) -> str:
     return Path(path).stem.removeprefix("kpn_")
 
 
-def floors_of(folder: str) -> dict[str, int]:
-    return {room: floor for floor, rooms in enumerate(FLOORS[folder]) for room in rooms.split()}
+def layers_of(folder: str) -> dict[str, int]:
+    return {room: layer for layer, rooms in enumerate(LAYERS[folder]) for room in rooms.split()}
 
 
 def check_includes(source: Path) -> list[str]:
-    """What a file of core/src includes of rooms that are not on a lower floor."""
+    """What a file of core/src includes of files that are not in a lower layer."""
     path = source.relative_to(ROOT).as_posix()
     room = room_of(path)
-    floors = floors_of("core/src")
+    layers = layers_of("core/src")
     problems = []
     for _, target, _ in includes(source):
         if not target or not within(target, "core/src") or room_of(target) == room:
             continue
-        other = floors.get(room_of(target))
-        if room in floors and other is not None and other >= floors[room]:
+        other = layers.get(room_of(target))
+        if room in layers and other is not None and other >= layers[room]:
             problems.append(
-                f"{path}: room {room}, on floor {floors[room]}, must not include {target}, on floor"
+                f"{path}: file {room}, in layer {layers[room]}, must not include {target}, in layer"
                 f" {other}: {RULE}"
             )
     return problems
@@ -250,23 +250,23 @@ def used_names(text: str, inline: dict[str, set[str]]) -> set[str]:
 
 
 def check_folder(folder: str) -> list[str]:
-    """Rooms on no floor, rooms that are gone, and what files use of rooms not on a lower floor."""
+    """Files in no layer, files that are gone, and what files use of those not in a lower layer."""
     files = {
         path: NOISE.sub('""', path.read_text(encoding="utf-8"))
         for path in sorted((ROOT / folder).glob("*.[ch]"))
     }
-    floors = floors_of(folder)
+    layers = layers_of(folder)
     sources = {path: text for path, text in files.items() if path.suffix == ".c"}
-    rooms = files if folder == "core/src" else sources  # elsewhere a header may serve many rooms
+    rooms = files if folder == "core/src" else sources  # elsewhere a header may serve many files
     problems = [
-        f"{folder}: there is no room {room}, which FLOORS in scripts/check_arrows.py lists"
-        for room in sorted(set(floors) - {room_of(path.name) for path in rooms})
+        f"{folder}: there is no file {room}, which LAYERS in scripts/check_arrows.py lists"
+        for room in sorted(set(layers) - {room_of(path.name) for path in rooms})
     ]
     problems += [
-        f"{folder}/{path.name}: room {room_of(path.name)} is on no floor; add it to FLOORS in"
+        f"{folder}/{path.name}: file {room_of(path.name)} is in no layer; add it to LAYERS in"
         " scripts/check_arrows.py"
         for path in rooms
-        if room_of(path.name) not in floors
+        if room_of(path.name) not in layers
     ]
     homes = {
         name: room_of(path.name) for path, text in sources.items() for name in DEFINED.findall(text)
@@ -281,16 +281,16 @@ def check_folder(folder: str) -> list[str]:
         room = room_of(path.name)
         for name in sorted(used_names(text, inline) & homes.keys()):
             home = homes[name]
-            if home != room and floors.get(home, -1) >= floors.get(room, len(floors)):
+            if home != room and layers.get(home, -1) >= layers.get(room, len(layers)):
                 problems.append(
-                    f"{folder}/{path.name}: room {room}, on floor {floors[room]}, must not use"
-                    f" {name} of room {home}, on floor {floors[home]}: {RULE}"
+                    f"{folder}/{path.name}: file {room}, in layer {layers[room]}, must not use"
+                    f" {name} of file {home}, in layer {layers[home]}: {RULE}"
                 )
     return problems
 
 
 def check_circles(folder: str) -> list[str]:
-    """Rooms that include each other, directly or through others; no floors, as blocks register."""
+    """Files that include each other, directly or through others; no layers, as blocks register."""
     knows: dict[str, set[str]] = {}
     for path in (ROOT / folder).rglob("*"):
         if path.suffix in SUFFIXES:
@@ -307,7 +307,7 @@ def check_circles(folder: str) -> list[str]:
 
 
 def reached(room: str) -> set[str]:
-    """All core files a room's header and source include, directly or through others."""
+    """All core files a file's header and source include, directly or through others."""
     todo = [
         path
         for path in (ROOT / f"core/include/keepon/{room}.h", ROOT / f"core/src/{room}.c")
@@ -334,12 +334,12 @@ def main() -> int:
     for source in sources:
         if source.is_relative_to(ROOT / "core/src"):
             problems += check_includes(source)
-    for folder in FLOORS:
+    for folder in LAYERS:
         problems += check_folder(folder)
     problems += check_circles("sim")
     for room, stranger in STRANGERS:
         if f"core/include/keepon/{stranger}.h" in reached(room):
-            problems.append(f"core room {room} reaches {stranger}.h; they must not know each other")
+            problems.append(f"core file {room} reaches {stranger}.h; they must not know each other")
     print("\n".join(problems) or f"{len(sources)} files, every arrow points the right way")
     return 1 if problems or not sources else 0
 

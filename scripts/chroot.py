@@ -232,9 +232,10 @@ def configure(root: Path, sources: list[Source]) -> None:
 
 
 def mount_system(root: Path) -> None:
-    """proc, sys and dev inside the chroot; this mount namespace is private, nothing has to be
-    unmounted.
+    """proc, sys and dev inside the chroot, whose root becomes a mount as `ip netns` asks for; this
+    mount namespace is private, nothing has to be unmounted.
     """
+    must(["mount", "--bind", root, root])
     must(["mount", "-t", "proc", "proc", root / "proc"])
     must(["mount", "--rbind", "--make-rslave", "/sys", root / "sys"])
     must(["mount", "--rbind", "--make-rslave", "/dev", root / "dev"])
@@ -265,7 +266,7 @@ def unpack(suite: str, root: Path, more: Sequence[str] = ()) -> None:
 
 def remove(root: Path) -> None:
     """Take the mounts away, then the folder."""
-    must(["umount", "-R", root / "proc", root / "sys", root / "dev"])
+    must(["umount", "-R", root])
     shutil.rmtree(root)
 
 

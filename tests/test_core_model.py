@@ -134,6 +134,7 @@ def test_same_operations_same_trace(library: Library) -> None:
     assert hashes[0] == hashes[1]
 
 
+@pytest.mark.slow
 def test_validation_is_asked(library: Library) -> None:
     case = cases.make_case({"slot_bytes": 63})
     with pytest.raises(RefusedError, match="slot_bytes"):

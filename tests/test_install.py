@@ -19,6 +19,7 @@ from keepon_host.checkout import checkout_root
 
 ROOT = checkout_root()
 TOOLS = ROOT / "out/build/python/tools"
+MANUAL = ROOT / "devtools/manual/keepon_manual.py"
 QUICK = ("tools", "dissector", "modules", "command", "manual", "completion", "units")
 PLACES = (
     "bin/keepon",
@@ -53,7 +54,7 @@ def files(folder: Path) -> set[str]:
 @pytest.fixture(scope="module")
 def manual(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("manual")
-    subprocess.run([sys.executable, "-m", "keepon.cli.manual", folder, TOOLS], check=True)
+    subprocess.run([sys.executable, MANUAL, folder, TOOLS], check=True)
     return folder
 
 

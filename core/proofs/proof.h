@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * What the proofs share: values that may be anything, and the words for assuming and asserting.
- * Read by CBMC only; scripts/prove reads the PROVE comments of prove_<room>.c (docs/proofs.md).
+ * Read by CBMC only; scripts/prove reads the PROVE comments of prove_<file>.c (docs/proofs.md).
  */
 #ifndef KPN_PROOF_H
 #define KPN_PROOF_H

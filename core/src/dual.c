@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* The published merge of two clocks, and stamps of received frames from two strips. */
+/* The published merge of two clocks, and timestamps of received frames from two strips. */
 #include "keepon/dual.h"
 
 #include "keepon/errno.h"

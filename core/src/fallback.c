@@ -10,10 +10,7 @@
 enum {
 	/* slots that may be lost while a frame is copied before the frame gives up */
 	PLACE_TRIES = 2,
-	/*
-	 * the same, slots included whose holder, a frame of several slots, comes too soon to be
-	 * recalled
-	 */
+	/* the same, with slots whose holder, of several slots, is too near to be recalled */
 	PLACE_LOOKS = 8,
 };
 
@@ -55,7 +52,7 @@ bool kpn_vacate_for(struct kpn_pacer *pacer, const struct kpn_frame *frame, u64 
 	return true;
 }
 
-/* First slot behind the frame that did not make room for @frame in slot @seq. */
+/* First slot after the frame that did not make room for @frame in slot @seq. */
 static u64 behind_holder(const struct kpn_pacer *pacer, const struct kpn_frame *frame, u64 seq)
 {
 	u64 end = seq + frame->slots;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Names of the verdicts, and which of them mean "was on the wire". Other rooms decide who gets
+ * Names of the verdicts, and which of them mean "was on the wire". Other files decide who gets
  * which verdict.
  */
 #include "keepon/frame.h"

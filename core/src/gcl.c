@@ -2,7 +2,7 @@
 /*
  * Gate control list to class masks, in whole picoseconds throughout (IEEE 802.1Q-2022 clause
  * 8.6.9). Slot i covers [i x slot time, (i + 1) x slot time) of network time; the list is taken as
- * periodic in both directions, so its base time only shifts it. This room does not know which ring
+ * periodic in both directions, so its base time only shifts it. This file does not know which ring
  * or clock uses the masks.
  *
  *	base time      |0         1    2        |0         1    2        |   entries of the list

@@ -121,12 +121,12 @@ static inline u64 batch_slots_least(const struct kpn_nic_caps *caps, u32 overhea
 }
 
 /*
- * Worst case of the time that posted slots last without being of use, from the reading of one poll
- * to the doorbell of the next: the duration of two polls, a restart, the slot on the wire, one slot
- * by which two readings round differently, half a slot of a clock step, and a tick each for the
- * moments of two readings, of the doorbell and of the wake-up. The uncertainty of the wire position
- * comes on top: the lag of the index, and for a fetch index, after a possible restart of the wire,
- * also a slot, the restart, and the whole time from index to wire (observe()).
+ * Longest time in which posted slots are of no use, from the reading of one poll to the doorbell of
+ * the next: the duration of two polls, a restart, the slot on the wire, one slot by which two
+ * readings round differently, half a slot of a clock step, and a tick each for the moments of two
+ * readings, of the doorbell and of the wake-up. The uncertainty of the wire position comes on top:
+ * the lag of the index, and for a fetch index, after a possible restart of the wire, also a slot,
+ * the restart, and the whole time from index to wire (observe()).
  */
 static inline u64 unposted_ns(const struct kpn_config *config, const struct kpn_nic_caps *caps,
 			      u64 slot_ps)

@@ -15,7 +15,7 @@ void kpn_update_fast_path(struct kpn_pacer *pacer);
 
 /**
  * kpn_suspect_late_doorbell() - suspect that the wire stood still at @tail_seq before the doorbell
- * for the slots behind it, which was over at CPU time @doorbell_ns
+ * for the slots after it, which was over at CPU time @doorbell_ns
  */
 void kpn_suspect_late_doorbell(struct kpn_pacer *pacer, u64 tail_seq, u64 tail_ps, u64 doorbell_ns);
 

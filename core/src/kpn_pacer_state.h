@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * The state of a pacer, and the room that does each task:
+ * The state of a pacer, and the file that does each task:
  *
  *	pacer		made, started, polled
  *	stop		the end of a run
@@ -23,8 +23,7 @@
  *	search		free slots of a class
  *	recall		frames taken back out of the ring
  *
- * Nothing here is visible outside core/src. The header of a room's name has what the room offers to
- * others.
+ * Nothing here is visible outside core/src. kpn_NAME.h has what NAME.c offers to other files.
  */
 #ifndef KPN_PACER_STATE_H
 #define KPN_PACER_STATE_H
@@ -142,7 +141,7 @@ struct kpn_pacer {
 		u32 usual_low;
 		u64 post_seq;   /* with KPN_POST_NOW: post up to here */
 		u32 trims_max;  /* lengths changed by one call */
-		u32 trims_left; /* of those, still allowed for slots that have left */
+		u32 trims_left; /* rest of trims_max, for slots that have left */
 		u32 rearm_max;  /* descriptors handed over by one call */
 		/* distance of slots that may be trimmed, as the configuration was validated */
 		u32 gap_slots_max;
@@ -169,13 +168,13 @@ struct kpn_pacer {
 		u64 review_seq;
 		u64 review_end;
 		u64 offered_seq; /* slots before it have been offered to all waiting frames */
-		/* best effort: behind the last slot given to the class */
+		/* best effort: after the last slot given to the class */
 		u64 cursor[KPN_CLASS_COUNT];
 		u64 pending;        /* frames held, in the ring and before it */
 		u32 classes;        /* those with a slot in the first table */
 		u32 real_bytes_max; /* longest frame that fits every slot it may get */
 		u32 window_slots;   /* from the head on: where a frame may begin */
-		/* slots behind the one on the wire that can have been fetched */
+		/* slots after the one on the wire that can have been fetched */
 		u32 fetched_slots;
 		u32 lead_slots;
 		u32 lookahead_slots; /* how far from the head best effort is placed ahead */

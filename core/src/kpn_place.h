@@ -16,11 +16,10 @@
 
 /**
  * kpn_pad() - the first @data_bytes of @buffer, of descriptor @desc, were just written; zero what
- * earlier frames left behind them
+ * earlier frames left after them
  *
  * Only with padding on demand. Beyond old_bytes the buffer is zero since the reset, so the cost
- * follows the old frame, not the length of the slot. Return: bytes of the buffer written since it
- * was last written back.
+ * follows the old frame, not the length of the slot. Return: @written_bytes for commit.
  */
 static inline u32 kpn_pad(struct kpn_pacer *pacer, u8 *buffer, u32 desc, u32 data_bytes)
 {
@@ -127,7 +126,7 @@ static KPN_ALWAYS_INLINE bool kpn_place_inline(struct kpn_pacer *pacer, struct k
  * kpn_place_span() - the same for a frame of several slots, from @seq on, all of them posted or
  * none; kpn_row_fits()
  *
- * A frame fetched before all stores are done has a bad FCS. A late store can shift the slots behind
+ * A frame fetched before all stores are done has a bad FCS. A late store can shift the slots after
  * the frame: by less than a slot if the frame is sent in fragments.
  */
 bool kpn_place_span(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 seq,

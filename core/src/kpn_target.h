@@ -23,7 +23,7 @@ static inline u64 kpn_target_of(const struct kpn_pacer *pacer, const struct kpn_
 	if (pacer->config.classes[frame->tc].rounding == KPN_ROUND_FLOOR)
 		return kpn_grid_floor(&pacer->align.grid, ns, 0) - pacer->align.base;
 	/*
-	 * First slot not before x = txtime - tolerance - sfd: the slot behind the last one that
+	 * First slot not before x = txtime - tolerance - sfd: the slot after the last one that
 	 * starts at or before x - 1 ps.
 	 */
 	ns -= pacer->time.early_ns;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The facade: a pacer is made, started and polled. kpn_pacer_state.h lists the other rooms.
+ * The facade: a pacer is made, started and polled. kpn_pacer_state.h lists the other files.
  *
  *        completed        | posted: the NIC may send these            | next lap
  *   ----------------------+-------------+-----------------------------+-----------------
  *                      head    head's upper   first slot that       tail       head + ring
- *                              bound (strip)  can still be changed
+ *                              bound          can still be changed
  *                                |<- horizon ->|<- insertion window ---------------->|
  */
 #include "keepon/pacer.h"
@@ -25,7 +25,7 @@
 #include "kpn_target.h"
 
 enum {
-	/* least numbers of lengths changed and of descriptors handed over by one call */
+	/* least value of trims_max and of rearm_max */
 	BUDGET_WORK_MIN = 64,
 };
 
@@ -45,8 +45,8 @@ size_t kpn_pacer_bytes(const struct kpn_config *config)
 }
 
 /*
- * The poll period (A25, A26): one batch of wire time less the worst-case poll; paper mode stops
- * there. Otherwise at most as long as the posted slots last (depth near batch).
+ * The poll period (A25, A26): a batch's wire time minus the worst-case poll; phase-locked also at
+ * most as long as the posted slots last (depth near batch).
  */
 static void plan_polls(struct kpn_pacer *pacer)
 {
@@ -64,15 +64,14 @@ static void plan_polls(struct kpn_pacer *pacer)
 		}
 	}
 	/*
-	 * At least what the host sustains, which validation has made sure of. For a host that
-	 * states nothing, a wire that runs dry and says so is better than a CPU that does nothing
-	 * but poll.
+	 * At least what the host sustains: validation has made sure of that. If the host states
+	 * nothing, a counted underrun is better than a CPU that does nothing but poll.
 	 */
 	pacer->time.poll_ns =
 		poll_ns > spent_ns + KPN_POLL_NS_MIN ? poll_ns - spent_ns : KPN_POLL_NS_MIN;
 	/*
-	 * One slot of dither gives every phase against the index; it is at most half the interval,
-	 * and leaves at least what the host sustains.
+	 * One slot of dither samples the index at every phase; it is at most half the interval, and
+	 * leaves at least what the host sustains.
 	 */
 	pacer->time.dither_ns = config->dither ? kpn_div_u64(pacer->time.slot_ps, 1000) : 0;
 	if (pacer->time.dither_ns > pacer->time.poll_ns / 2)
@@ -81,10 +80,7 @@ static void plan_polls(struct kpn_pacer *pacer)
 		pacer->time.dither_ns = pacer->time.poll_ns - pacer->caps.poll_ns_min;
 }
 
-/*
- * Most slots until the grid is reached from the worst residual; at a rate beyond the trims it never
- * is.
- */
+/* Most slots from the worst residual to the grid, which a rate beyond the trims never reaches. */
 static u64 lock_slots_max(const struct kpn_pacer *pacer)
 {
 	u64 slots = kpn_pacer_bounds(pacer, pacer->config.drift_ppb_max, 0).lock_slots;
@@ -143,8 +139,8 @@ static u32 max_u32(u32 value, u32 least)
 }
 
 /*
- * Whether a doorbell may wait until a whole batch has left: a poll just before that leaves the
- * doorbell to the next poll, two periods after the last.
+ * Whether a doorbell may wait until a whole batch has left: if one poll is just too early for it,
+ * the doorbells are two periods apart.
  */
 static bool posts_batches(const struct kpn_pacer *pacer)
 {
@@ -189,7 +185,7 @@ static void use_caps(struct kpn_pacer *pacer)
 		caps->index_modulus ? caps->index_modulus : KPN_INDEX_MODULUS_MAX;
 	pacer->reading.index_back_ps = caps->index_counts_done ? 0 : pacer->time.slot_ps;
 	pacer->reading.restart_ps_max = caps->restart_ns_max * 1001ull + 1000;
-	/* The frame on the wire cannot change either. In paper mode the lead is a batch (C3). */
+	/* 1: the frame on the wire. In paper mode the lead is at least a batch (C3). */
 	pacer->frames.lead_slots = pacer->frames.fetched_slots + 1;
 	if (!pacer->phase_locked)
 		pacer->frames.lead_slots =
@@ -202,7 +198,7 @@ static void use_caps(struct kpn_pacer *pacer)
 				     (u32)kpn_div_u64(pacer->reading.restart_ps_max +
 							      (lag_ns > 0 ? 1000 * (u64)lag_ns : 0),
 						      pacer->time.slot_ps_min);
-	/* Where the products of the fast path would overflow, no reading takes it. */
+	/* No reading takes the fast path where its products could overflow. */
 	if (lag_ns > (s64)KPN_PACE_NS_MAX / 2 || reach_ns > (s64)KPN_PACE_NS_MAX / 2)
 		pacer->reading.quiet_slots = 0xffffffffu;
 }
@@ -218,7 +214,7 @@ static u64 stall_ns(const struct kpn_pacer *pacer)
 	       (15 + pacer->span.slots_max) * kpn_div_u64(pacer->time.slot_ps, 1000) + 1000000;
 }
 
-/* Memory behind the pacer: its contents depend on the configuration. */
+/* Memory after the pacer: its layout depends on the configuration. */
 static void lay_out(struct kpn_pacer *pacer)
 {
 	struct kpn_config *config = &pacer->config;

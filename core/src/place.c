@@ -11,7 +11,7 @@ static u32 nth_desc(const struct kpn_ring *ring, u32 desc, u32 n)
 	return desc + n >= ring->slots ? desc + n - ring->slots : desc + n;
 }
 
-/* Bytes by which a slot that differs by @delta_ps is longer; negative: shorter. */
+/* Bytes to add to a slot that differs by @delta_ps, modulo 2^32 if it is shorter. */
 static u32 trim_bytes(const struct kpn_pacer *pacer, s64 delta_ps)
 {
 	return kpn_slot_bytes_with(pacer, delta_ps) - pacer->config.slot_bytes;
@@ -28,8 +28,8 @@ static u32 data_in(const struct kpn_span *span, u32 i, u32 data_bytes, u32 *from
 }
 
 /*
- * Copy the bytes of @frame into the buffers of its descriptors. Return: bytes of the first buffer
- * written since it was last written back.
+ * Copy the bytes of @frame into the buffers of its descriptors. Return: @written_bytes of the
+ * first one's commit.
  */
 static u32 copy_fragments(struct kpn_pacer *pacer, const struct kpn_frame *frame,
 			  const struct kpn_span *span, u32 first)
@@ -51,7 +51,7 @@ static u32 copy_fragments(struct kpn_pacer *pacer, const struct kpn_frame *frame
 	return written_bytes;
 }
 
-/* The slots were lost while the frame was copied: their buffers are zero again. */
+/* The slots were lost while the frame was copied: make them placeholders again. */
 static void take_fragments_back(struct kpn_pacer *pacer, const struct kpn_frame *frame,
 				const struct kpn_span *span, u32 first, u32 written_bytes)
 {
@@ -69,7 +69,7 @@ static void take_fragments_back(struct kpn_pacer *pacer, const struct kpn_frame 
 }
 
 /*
- * Placeholders behind the frame get their lengths first, from the last on; then the frame is made
+ * Placeholders after the frame get their lengths first, from the last on; then the frame is made
  * real.
  */
 static void store_span(struct kpn_pacer *pacer, const struct kpn_frame *frame,
@@ -95,7 +95,7 @@ static void store_span(struct kpn_pacer *pacer, const struct kpn_frame *frame,
 }
 
 /*
- * By how much slots behind the frame can shift if the NIC fetched some descriptors before the
+ * By how much slots after the frame can shift if the NIC fetched some descriptors before the
  * stores.
  */
 static u64 shift_ps(const struct kpn_pacer *pacer, const struct kpn_span *span)
@@ -153,10 +153,7 @@ void kpn_retire_span(struct kpn_pacer *pacer, u32 first, const struct kpn_frame 
 			pacer->nic_ops.set_length(pacer->nic, desc, slot_bytes);
 			continue;
 		}
-		/*
-		 * the FCS of fragments is behind the data, further on where the fragments were
-		 * trimmed
-		 */
+		/* the FCS of fragments follows the data, later where they were trimmed */
 		if (span.fragments > 1)
 			data_bytes = kpn_span_fragment(&span, i, &from) +
 				     (span.last_bytes ? 0 : pacer->span.rule.keep_bytes);
@@ -208,7 +205,7 @@ KPN_NOINLINE bool kpn_place(struct kpn_pacer *pacer, struct kpn_frame *frame, u6
 		widen_margin(pacer, placement);
 		return false;
 	}
-	/* a CPU that was held up once is not slow for ever */
+	/* decay: a CPU held up once is not slow for ever */
 	pacer->frames.insert_margin_ns -= pacer->frames.insert_margin_ns / 8;
 	return true;
 }

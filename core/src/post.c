@@ -10,7 +10,7 @@
 #include "kpn_post.h"
 #include "kpn_search.h"
 
-/* First slot from the plan on, before @end, that is due for a trim and may get one; or @end. */
+/* First slot from ring.plan on, before @end, that is due for a trim it may get; or @end. */
 static KPN_ALWAYS_INLINE u64 next_due(const struct kpn_pacer *pacer, u64 end)
 {
 	u64 seq = pacer->align.next_trim_seq;
@@ -42,7 +42,7 @@ static void set_length(struct kpn_pacer *pacer, const struct kpn_cursor *at, s64
 	kpn_ring_set_delta(&pacer->ring, at->seq, at->desc, delta_ps);
 }
 
-/* Whether a slot, or the slots of one frame, that differ by @delta_ps hold @frame. */
+/* Whether @frame fits its slot, or its slots, if these differ by @delta_ps. */
 static bool holds(const struct kpn_pacer *pacer, const struct kpn_frame *frame, s64 delta_ps)
 {
 	if (KPN_UNLIKELY(frame->slots > 1))
@@ -51,9 +51,8 @@ static bool holds(const struct kpn_pacer *pacer, const struct kpn_frame *frame, 
 }
 
 /*
- * The slots of a frame, the last at @seq, take less than @delta_ps: the next slots take the rest.
- * Each frame takes more than the drift off the grid in its time, so no slot is further off than
- * before.
+ * A frame's slots, the last at @seq, are trimmed by less than @delta_ps; the next slots get the
+ * rest. Each frame's trim exceeds the drift during it, so no slot gets further off the grid.
  */
 static s64 trim_in_part(struct kpn_pacer *pacer, u64 seq, s64 delta_ps)
 {
@@ -65,8 +64,7 @@ static s64 trim_in_part(struct kpn_pacer *pacer, u64 seq, s64 delta_ps)
 
 /*
  * By how much the slot at @plan, due for a trim, shall differ. After a step or a switch it may
- * still hold a frame that needs the whole slot, which belonged to its class before: then the next
- * slot due is trimmed.
+ * still hold a frame of its former class that needs all of it: then the next slot due is trimmed.
  */
 static s64 trim_of(struct kpn_pacer *pacer, const struct kpn_cursor *plan)
 {
@@ -101,8 +99,8 @@ struct storing {
 };
 
 /*
- * Slots before @first keep lengths of another rate, base or table: however many they are, the slots
- * behind them have to reach the grid again.
+ * Slots before @first keep lengths of another rate, base or table: the slots after them have to
+ * reach the grid again.
  */
 static void pass_over(struct kpn_pacer *pacer, u64 first)
 {
@@ -122,9 +120,9 @@ static u64 look(const struct kpn_pacer *pacer, struct storing *storing)
 }
 
 /*
- * Whether a store into the slot at the plan would be too late. Where slots are shorter than the
- * planning of one, the wire comes nearer with every slot: slots that it will have reached by the
- * time the next one is planned are left as they are.
+ * Whether a store into the slot at ring.plan would be too late. If planning a slot takes longer
+ * than sending one, the wire catches up: slots that it reaches before the next one is planned keep
+ * their lengths.
  */
 static KPN_NOINLINE bool is_too_near(struct kpn_pacer *pacer, struct storing *storing)
 {
@@ -142,8 +140,8 @@ static KPN_NOINLINE bool is_too_near(struct kpn_pacer *pacer, struct storing *st
 }
 
 /*
- * The NIC may have fetched the slot at the plan with either length. If a frame ends there in its
- * last fragment, its FCS was stored after the length.
+ * The NIC may have fetched the slot at ring.plan with either length. A frame whose last fragment is
+ * there is in doubt, as its FCS was stored after the length.
  */
 static void doubt(struct kpn_pacer *pacer, struct storing *storing, s64 by_ps)
 {
@@ -159,7 +157,7 @@ static void doubt(struct kpn_pacer *pacer, struct storing *storing, s64 by_ps)
 }
 
 /*
- * A length that differs by @by_ps was stored in the slot at the plan: check whether it came in
+ * A length that differs by @by_ps was stored in the slot at ring.plan: check whether it came in
  * time.
  */
 static KPN_NOINLINE void look_again(struct kpn_pacer *pacer, struct storing *storing, s64 by_ps)
@@ -174,8 +172,8 @@ static KPN_NOINLINE void look_again(struct kpn_pacer *pacer, struct storing *sto
 }
 
 /*
- * Give slots from ring.plan on their lengths, at most trims_max of them another than before. Stores
- * go from the nearest slot to the farthest.
+ * Set the lengths of slots from ring.plan on; at most trims_max of them change. Stores go from the
+ * nearest slot to the farthest.
  * @storing: NULL: the NIC does not know of these slots yet
  */
 static KPN_ALWAYS_INLINE void plan_lengths(struct kpn_pacer *pacer, struct storing *storing)
@@ -242,7 +240,7 @@ u32 kpn_more_count(struct kpn_pacer *pacer, u32 count)
 	u64 end = pacer->posting.post_seq < most ? pacer->posting.post_seq : most;
 	s64 more = (s64)(end - ring->tail.seq);
 
-	/* more slots than the depth may be posted, and then nothing is missing */
+	/* more slots than the depth may be posted; none is added then */
 	if (more < (s32)count)
 		more = (s32)count;
 	if (more < 0)
@@ -289,7 +287,7 @@ void kpn_plan_on(struct kpn_pacer *pacer, u64 first, u64 looked_ns)
 		pass_over(pacer, first);
 	}
 	plan_lengths(pacer, &storing);
-	/* the changed slots are further on than any position that was read as the time */
+	/* so far no position in the changed slots was read as the time */
 	pacer->strip.end_ps = ring->tail.ps;
 	/* the CPU was held up between reading the head and a store */
 	if (KPN_UNLIKELY(storing.doubtful_ps))
@@ -297,8 +295,8 @@ void kpn_plan_on(struct kpn_pacer *pacer, u64 first, u64 looked_ns)
 }
 
 /*
- * Preparations before the doorbell delay the wire by a time that is not known beforehand. So the
- * time, and which slots are trimmed, is decided after the doorbell.
+ * Work before the doorbell delays the wire by an unknown time, so the start time and the trims are
+ * decided after the doorbell.
  */
 u64 kpn_start_at_tail(struct kpn_pacer *pacer)
 {

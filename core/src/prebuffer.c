@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * Binary heap by (txtime, order of submission) and two queues per class, linked through the frames
- * themselves (KeepON paper section 5.2). Other rooms decide when a frame moves on to the ring.
+ * themselves (KeepON paper section 5.2). Other files decide when a frame moves on to the ring.
  */
 #include "keepon/prebuffer.h"
 

@@ -85,7 +85,7 @@ void kpn_recall_yielding(struct kpn_pacer *pacer, u32 classes, u64 from, u64 *co
 
 		taken = frame->next;
 		++*counter;
-		/* credit is refunded only behind the last frame that stayed */
+		/* credit is refunded only after the last frame that stayed */
 		if (KPN_UNLIKELY(pacer->frames.shaped >> frame->tc & 1) && frame->seq > stayed)
 			kpn_credit_refund(&pacer->frames.credit[frame->tc], frame->seq,
 					  frame->slots);

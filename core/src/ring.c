@@ -135,8 +135,8 @@ u64 kpn_ring_deltas_ps(const struct kpn_ring *ring, u64 from, u64 to)
 }
 
 /*
- * Move @cursor behind the word of descriptors with slot @trimmed, which is the first trimmed slot
- * behind it. Every frame that is placed or taken back asks for the wire position; with thousands of
+ * Move @cursor past the word of descriptors with slot @trimmed, the first trimmed slot after
+ * @cursor. Every frame that is placed or taken back asks for the wire position; with thousands of
  * trimmed slots before it, a call would cost the product of both. Return: false if the word begins
  * before @cursor or ends after @to; @cursor stays where it is.
  */

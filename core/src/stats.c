@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Names and values of the counters by index, from the one list in the header. Other rooms count.
+ * Names and values of the counters by index, from the one list in the header. Other files count.
  */
 #include "keepon/stats.h"
 

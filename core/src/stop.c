@@ -50,7 +50,7 @@ void kpn_lose(struct kpn_pacer *pacer, enum kpn_event event)
 	kpn_emit(pacer, event);
 }
 
-/* End the frame behind @place in a halted ring: it may have left only if it was fetched. */
+/* End the frame after @place in a halted ring: it may have left only if it was fetched. */
 static void end_halted(struct kpn_pacer *pacer, const struct kpn_cursor *place)
 {
 	struct kpn_frame *frame = kpn_ring_release(&pacer->ring, place->desc);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Frames that wait before the ring in the order of their class: best effort, which gets slots of
- * the lookahead only, in a shaped class as its credit allows; and frames with a txtime that could
- * not have their own slot.
+ * Frames that wait before the ring in the order of their class: best effort (in slots of the
+ * lookahead, shaped classes by credit), and frames with a txtime that could not have their own
+ * slot.
  */
 #include "kpn_fallback.h"
 #include "kpn_head.h"
@@ -26,9 +26,8 @@ enum fill {
 };
 
 /*
- * Best effort may have as many slots from the head on as the ring may hold frames of it, so that no
- * near slot stays empty while frames go further ahead. If the first slot that can be changed is as
- * far away, a few slots from there.
+ * Best effort gets lookahead_slots slots from the head on, so that no near slot stays empty while
+ * frames go further ahead; at least lookahead_min from the first slot that can be changed.
  */
 static u64 best_effort_end(const struct kpn_pacer *pacer, const struct kpn_placement *placement)
 {
@@ -55,7 +54,7 @@ static u64 offered_end(const struct kpn_pacer *pacer, u8 tc, const struct kpn_pl
 }
 
 /*
- * First slot for @frame, the next of its class: behind the class's last slot, and as its credit
+ * First slot for @frame, the next of its class: after the class's last slot, and as its credit
  * allows.
  */
 static u64 best_effort_from(const struct kpn_pacer *pacer, const struct kpn_frame *frame,
@@ -73,7 +72,7 @@ static u64 best_effort_from(const struct kpn_pacer *pacer, const struct kpn_fram
 	return from;
 }
 
-/* The next frame of the class comes behind this one, in slot @seq. */
+/* This frame has slot @seq; the next of its class comes after it. */
 static void take_slot(struct kpn_pacer *pacer, const struct kpn_frame *frame, u64 seq)
 {
 	pacer->frames.cursor[frame->tc] = seq + frame->slots;
@@ -122,7 +121,7 @@ static KPN_NOINLINE enum fill fill_scheduled(struct kpn_pacer *pacer, u8 tc,
 	u64 target = kpn_target_of(pacer, frame);
 	struct kpn_fallback other = kpn_fallback_slots(pacer, tc, target, placement);
 
-	/* a step moved its own slot into the future: the frames behind it need not wait for that */
+	/* a step moved its own slot into the future: the frames after it need not wait for that */
 	if (KPN_UNLIKELY((s64)(target - placement->end_seq) >= 0)) {
 		kpn_hold_again(pacer, frame);
 		return FILL_MORE;

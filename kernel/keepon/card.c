@@ -3,9 +3,9 @@
  * The card below remains the machine's device: addresses, routes, rules and sockets are on it, and
  * its frames leave in the link's slots. While its ring is claimed, its driver hands over the frames
  * of its own transmit function (keepon_card_transmit()): best effort of the class that priority 0
- * maps to. A hook at the card's egress takes the frames that must not wait behind those: frames
- * with a txtime, and by an option frames with a priority; for a driver that lends no ring, every
- * frame. Frames taken by the hook count as sent on the link.
+ * maps to. A hook at the card's egress takes the frames that must not wait behind best effort:
+ * those with a txtime, and by an option those with a priority; for a driver that lends no ring,
+ * every frame. Frames taken by the hook count as sent on the link.
  */
 #include <linux/netfilter.h>
 #include <linux/rtnetlink.h>
@@ -72,7 +72,7 @@ static unsigned int on_egress(void *priv, struct sk_buff *skb, const struct nf_h
 		if (!priorities)
 			skb->priority = 0;
 	}
-	/* the stack has made this stamp, and would make it again */
+	/* the stack has made this timestamp, and would make it again */
 	skb_shinfo(skb)->tx_flags &= ~SKBTX_SCHED_TSTAMP;
 	skb->dev = keepon->dev;
 	dev_queue_xmit(skb);
@@ -92,7 +92,7 @@ int keepon_card_hook(struct keepon *keepon)
 		.priv = keepon,
 		.pf = NFPROTO_NETDEV,
 		.hooknum = NF_NETDEV_EGRESS,
-		/* behind all rules */
+		/* after all rules */
 		.priority = INT_MAX,
 	};
 	error = nf_register_net_hook(dev_net(keepon->lower), hook);
@@ -165,7 +165,7 @@ void keepon_card_warn(const struct keepon *keepon, struct netlink_ext_ack *extac
 			keepon->lower->name, bytes, plan->frame_max, keepon->lower->name);
 }
 
-/* ---- the card's clock and stamps, while its ring is claimed ---- */
+/* ---- the card's clock and timestamps, while its ring is claimed ---- */
 
 static struct keepon *stamped_by(void *owner)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The PTP hardware clock of a device. While the wire runs the core counts it; without a wire it
- * goes on by the CPU counter at the rate it had, so `ip link set down` and `up` do not lose the
- * time. The error is the rate difference of the two crystals times the pause.
+ * runs on the CPU counter at its last rate, so `ip link set down` and `up` do not lose the time.
+ * The error is the rate difference of the two crystals times the pause.
  */
 #include <linux/ktime.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Completion of frames: the core lists the frames that ended, and NAPI completes them - stamps,
- * error queue, statistics, byte queue limits - as many at a time as its budget allows.
+ * Completion of frames: the core lists the frames that ended, and NAPI completes them - timestamps,
+ * error queue, statistics, BQL - as many at a time as its budget allows.
  */
 #include <linux/errqueue.h>
 #include <linux/rtnetlink.h>
@@ -50,7 +50,7 @@ void keepon_report(struct sk_buff *skb, enum kpn_verdict verdict, s64 txtime_ns)
 	clone = skb_clone(skb, GFP_ATOMIC);
 	if (!clone)
 		return;
-	/* Otherwise the time would be shown as the instant the frame was sent. */
+	/* Otherwise the txtime would be reported as a TX timestamp. */
 	clone->tstamp = 0;
 	error = SKB_EXT_ERR(clone);
 	memset(error, 0, sizeof(*error));
@@ -66,7 +66,7 @@ void keepon_report(struct sk_buff *skb, enum kpn_verdict verdict, s64 txtime_ns)
 
 void keepon_say_oversize(struct keepon *keepon, u32 bytes, u16 tc)
 {
-	/* separate, or it would use up the rate limit of sentences about refused lists */
+	/* separate: it must not use up the rate limit of sentences about refused lists */
 	static DEFINE_RATELIMIT_STATE(oversize_log, 5 * HZ, 2);
 	unsigned long flags;
 	u32 longest = 0;
@@ -154,7 +154,7 @@ static void complete_one(struct keepon *keepon, struct keepon_frame *frame, int 
 	if (verdict == KPN_VERDICT_IN_DOUBT) {
 		/*
 		 * If the frame left, this is its time: ptp4l can do without a frame, but takes a
-		 * missing stamp for a broken port.
+		 * missing timestamp for a broken port.
 		 */
 		give_stamp(skb, start);
 		napi_consume_skb(skb, budget);
@@ -242,8 +242,8 @@ static struct kpn_frame *complete_some(struct keepon *keepon, struct kpn_frame *
 }
 
 /*
- * Return records to the pool; a queue may continue once a quarter of the pool is free, the quarter
- * that frames with a txtime cannot use. Return: bit per class whose queue may continue.
+ * Return records to the pool; a queue may be woken once a quarter of the pool is free, which
+ * frames with a txtime cannot use. Return: bit per class whose queue may be woken.
  */
 static u32 return_records(struct keepon *keepon, struct keepon_frame *list,
 			  const struct finished *finished)

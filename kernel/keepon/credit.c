@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Credit of queues: qdisc cbs with `offload 1`, and the rates of mqprio with `shaper bw_rlimit`.
- * The core does the shaping; this room takes the requests and checks that they are possible. A rate
+ * The core does the shaping; this file takes the requests and checks that they are possible. A rate
  * counts the slots a frame takes, preamble and gap included.
  */
 #include <linux/math64.h>

@@ -2,7 +2,7 @@
 /*
  * `clock dual`: the receive ring as a second clock (KeepON paper section 4.2). The peer keeps its
  * wire saturated, too; the lower driver lends its receive ring with the FCS filter off, so that
- * every frame is counted, placeholders included. This room takes the frames out of the ring; a
+ * every frame is counted, placeholders included. This file takes the frames out of the ring; a
  * frame that reaches the stack is stamped by its place among all that arrived. The driver still
  * delivers it, once.
  */
@@ -82,7 +82,7 @@ int keepon_dual_claim(struct keepon_engine *engine, struct netlink_ext_ack *exta
 	if (error) {
 		keepon_explain(
 			extack,
-			"the receive ring of %s cannot be had (error %d); see who else uses it",
+			"cannot claim the receive ring of %s (error %d); see who else uses it",
 			lower->name, error);
 		kvfree(dual);
 		return error;
@@ -161,7 +161,7 @@ static void read_index_locked(struct keepon_engine *engine)
 
 /*
  * One beat: take the frames left of the last reading, or else of a new one, within the budget.
- * Frames are missed while the ring is full, so behind those it showed.
+ * Frames are missed while the ring is full, so after those it showed.
  */
 static void observe_locked(struct keepon_engine *engine)
 {
@@ -208,7 +208,7 @@ u64 keepon_dual_poll_locked(struct keepon_engine *engine, bool *completed)
 	return dithered_ns(engine->dual);
 }
 
-/* ---- stamps ---- */
+/* ---- timestamps ---- */
 
 bool keepon_dual_reach_locked(struct keepon_engine *engine, u64 place, bool *fresh)
 {

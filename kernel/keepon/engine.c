@@ -30,7 +30,7 @@ static void free_engine(struct keepon_engine *engine)
 
 /*
  * As many frames of each class as its pre-buffer holds: the queue stops before the core has to
- * refuse one. Other links' polling threads may run between classes: clearing all at once takes ms.
+ * refuse one. Clearing all takes ms: between classes other links' polling threads get the CPU.
  */
 static int make_pool(struct keepon_engine *engine, const struct kpn_config *config)
 {
@@ -38,7 +38,7 @@ static int make_pool(struct keepon_engine *engine, const struct kpn_config *conf
 	u32 i;
 
 	engine->held_max = config->prebuffer_frames ?: config->ring_slots;
-	/* The rest, if more than one, is for best effort, which never waits for a txtime. */
+	/* A quarter, if held_max > 1, is for best effort, which never waits for a txtime. */
 	engine->timed_max = max(engine->held_max - DIV_ROUND_UP(engine->held_max, 4), 1u);
 	engine->shares =
 		kvmalloc_array(KPN_CLASS_COUNT, sizeof(*engine->shares), KEEPON_GFP | __GFP_ZERO);
@@ -105,7 +105,7 @@ static int claim(struct keepon_engine *engine, struct netlink_ext_ack *extack)
 {
 	struct keepon *keepon = engine->keepon;
 	const struct kpn_config *config = &keepon->plan.config;
-	/* Paper mode does not trim, and ignores any trim. */
+	/* Paper mode does not trim. */
 	u32 trim_bytes = config->mode == KPN_MODE_PHASE_LOCKED ? config->trim_up_bytes : 0;
 	/* between two fragments there is neither preamble nor gap */
 	u32 fragment_bytes = keepon->plan.caps.fragments_max > 1 ? KPN_WIRE_OVERHEAD_BYTES : 0;
@@ -129,7 +129,7 @@ static int claim(struct keepon_engine *engine, struct netlink_ext_ack *extack)
 	error = engine->driver->claim(keepon->lower, &setup, &engine->native);
 	if (error) {
 		keepon_explain(extack,
-			       "the ring of %s cannot be had (error %d); see who else uses it",
+			       "cannot claim the ring of %s (error %d); see who else uses it",
 			       keepon->lower->name, error);
 		keepon_native_put(engine->driver);
 		return error;
@@ -166,8 +166,8 @@ static int make_pacer(struct keepon_engine *engine, u64 *since_ns, u64 *version)
 }
 
 /*
- * Give the pacer the rate of the clock while the wire was down, as far as the trims of this plan
- * can follow. Return: false if they cannot.
+ * Give the pacer the frequency that the PHC had while the wire was down, as far as the trims of
+ * this plan can follow. Return: false if they cannot.
  */
 static bool take_rate(struct keepon_engine *engine, s64 scaled_ppm)
 {
@@ -178,8 +178,8 @@ static bool take_rate(struct keepon_engine *engine, s64 scaled_ppm)
 }
 
 /*
- * Start the wire; until the first poll it lives on the slots posted here. A pacer begins with the
- * time of day; a program that sets the clock all the time must not hold up other users of RTNL.
+ * Start the wire; until the first poll it lives on the slots posted here. Setting the clock while
+ * the pacer is made means another try; their number is limited, as RTNL is held.
  */
 static int start_wire(struct keepon_engine *engine)
 {
@@ -187,6 +187,7 @@ static int start_wire(struct keepon_engine *engine)
 	bool followed = true;
 	bool started = false;
 	int tries = START_TRIES;
+	s64 scaled_ppm = 0;
 
 	while (!started) {
 		unsigned long flags;
@@ -206,8 +207,7 @@ static int start_wire(struct keepon_engine *engine)
 		raw_spin_lock_irqsave(&keepon->lock, flags);
 		started = version == keepon->down_clock_version;
 		if (started) {
-			s64 scaled_ppm = keepon_clock_scaled_ppm_locked(keepon);
-
+			scaled_ppm = keepon_clock_scaled_ppm_locked(keepon);
 			kpn_pacer_start(engine->pacer, since_ns);
 			WRITE_ONCE(keepon->phc_info.max_adj, kpn_pacer_rate_ppb_max(engine->pacer));
 			if (scaled_ppm)
@@ -222,7 +222,7 @@ static int start_wire(struct keepon_engine *engine)
 	if (!followed)
 		netdev_warn(keepon->dev,
 			    "the clock's rate was beyond what the trims follow; it is %d ppb now\n",
-			    keepon->phc_info.max_adj);
+			    scaled_ppm < 0 ? -keepon->phc_info.max_adj : keepon->phc_info.max_adj);
 	return 0;
 }
 
@@ -286,7 +286,7 @@ static void drain(struct keepon_engine *engine)
 	}
 }
 
-/* The counters of an ended run are in the device's; add the frames that ended since. */
+/* The device's totals have the run's counters; add the frames that ended since. */
 static void add_ends(struct keepon *keepon, const struct kpn_stats *before,
 		     const struct kpn_stats *after)
 {
@@ -314,8 +314,8 @@ void keepon_engine_stop(struct keepon *keepon)
 	keepon_poll_end(engine);
 	napi_disable(&keepon->napi);
 	/*
-	 * A poll that saw the carrier just before it went may have woken queues since. Stop all of
-	 * them, or the next start finds nothing to wake in queues that byte limits hold.
+	 * A poll that saw the carrier just before it dropped may have woken queues. Stop all of
+	 * them, or the next start finds nothing to wake in queues that only BQL has stopped.
 	 */
 	netif_tx_stop_all_queues(keepon->dev);
 
@@ -328,7 +328,7 @@ void keepon_engine_stop(struct keepon *keepon)
 	keepon_dual_add_counters(&keepon->dual_total, engine);
 	keepon->engine = NULL;
 	raw_spin_unlock_irqrestore(&keepon->lock, flags);
-	/* The loss concerned this ring: it must not stop the next one. */
+	/* A loss of this ring must not stop the next one. */
 	WRITE_ONCE(keepon->lost, false);
 
 	local_bh_disable();
@@ -468,9 +468,8 @@ int keepon_engine_replan(struct keepon *keepon, struct keepon_plan *plan,
 	if (error) {
 		swap(keepon->plan, *plan);
 		if (start(keepon, NULL))
-			netdev_err(
-				keepon->dev,
-				"cannot start again by the old configuration; set it down and up\n");
+			netdev_err(keepon->dev,
+				   "cannot restart as configured before; set it down and up\n");
 		return error;
 	}
 	keepon_plan_free(plan);

@@ -71,7 +71,7 @@ static int check_request(const struct tc_taprio_qopt_offload *offload,
 	}
 	if (keepon_taprio_preemptible(offload)) {
 		keepon_explain(extack,
-			       "fp P: frames are never interrupted here; make every class express");
+			       "fp P: frame preemption is not supported; make every class express");
 		return -EOPNOTSUPP;
 	}
 	for (i = 0; i < offload->num_entries; i++) {

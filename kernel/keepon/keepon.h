@@ -17,7 +17,7 @@
  *	credit		shaped classes: cbs, rates of mqprio
  *	clock, phc, stamp, qdisc, ethtool, debug, trace, say
  *
- * A file calls only files on lower floors (FLOORS in scripts/check_arrows.py).
+ * A file calls only files in lower layers (LAYERS in scripts/check_arrows.py).
  *
  * Locking: RTNL for configuration and for starting and stopping; keepon.lock around every
  * kpn_pacer_* call and every function below that says so. The lock is raw and taken with interrupts
@@ -57,7 +57,7 @@ struct nf_hook_ops;
 	X(missed)    /* arrived while the ring was full */                    \
 	X(readings)  /* of the index */                                       \
 	X(stops)     /* the peer's wire was idle, or frames were lost */      \
-	X(stamped)   /* frames given to the stack with a stamp */             \
+	X(stamped)   /* frames given to the stack with a timestamp */         \
 	X(unstamped) /* frames without one: a wire may have been idle */      \
 	X(tx_set)    /* published merge: the transmit clock lagged too far */ \
 	X(rx_set)    /* the same of the receive clock */
@@ -147,7 +147,7 @@ struct keepon_promise {
  * @taprio: gates, which replace the class table of the plan
  * @credit: by queue, written under @lock, too; @promises: by traffic class; RTNL
  * @etf_queues: queues with an offloaded etf; @lock
- * @hwtstamp: stamps switched on
+ * @hwtstamp: timestamps switched on
  * @phc: NULL if it could not be registered
  * @debug: folder of fault injection; @stall_ns: delay of the next poll, by poller
  */
@@ -304,7 +304,7 @@ int keepon_card_hook(struct keepon *keepon);
 void keepon_card_unhook(struct keepon *keepon);
 /** keepon_card_warn() - a sentence if class 0 has no room for frames of the card */
 void keepon_card_warn(const struct keepon *keepon, struct netlink_ext_ack *extack);
-/** keepon_card_limit() - set the least byte queue limit of its queues; ring claimed, as below */
+/** keepon_card_limit() - least byte queue limit of the card's queues; ring claimed, as below */
 void keepon_card_limit(struct keepon *keepon, u32 bytes);
 /** keepon_card_wake() - the class that priority 0 maps to has room */
 void keepon_card_wake(struct keepon *keepon);
@@ -334,7 +334,7 @@ int keepon_lower_event(struct notifier_block *block, unsigned long event, void *
  */
 int keepon_engine_begin(struct keepon *keepon, struct netlink_ext_ack *extack);
 /**
- * keepon_engine_stop() - end every frame, stop the wire, give the ring back; the clock goes on.
+ * keepon_engine_stop() - end every frame, stop the wire, give the ring back; the PHC runs on.
  * RTNL, sleeps, may be called twice
  */
 void keepon_engine_stop(struct keepon *keepon);

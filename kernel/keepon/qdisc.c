@@ -17,8 +17,8 @@ static bool overlap(const struct tc_mqprio_qopt *qopt, int a, int b)
 }
 
 /*
- * With hardware offload the kernel leaves the check of queue ranges to the driver, and asks any
- * queue they name for its statistics. The rules are those without offload.
+ * With hardware offload the kernel leaves the check of queue ranges to the driver, and reads
+ * statistics of any queue in them. The rules are those without offload.
  */
 static int check_queues(const struct tc_mqprio_qopt *qopt, struct netlink_ext_ack *extack)
 {
@@ -55,12 +55,12 @@ static int check_mqprio(const struct keepon *keepon, const struct tc_mqprio_qopt
 		return -EINVAL;
 	if (keepon_mqprio_preemptible(offload)) {
 		keepon_explain(extack,
-			       "fp P: frames are never interrupted here; make every class express");
+			       "fp P: frame preemption is not supported; make every class express");
 		return -EOPNOTSUPP;
 	}
 	if (offload->shaper != TC_MQPRIO_SHAPER_DCB &&
 	    offload->shaper != TC_MQPRIO_SHAPER_BW_RATE) {
-		keepon_explain(extack, "shaper %u is none that is known; give dcb or bw_rlimit",
+		keepon_explain(extack, "shaper %u is unknown; give dcb or bw_rlimit",
 			       offload->shaper);
 		return -EINVAL;
 	}
@@ -99,7 +99,7 @@ static int setup_mqprio(struct net_device *dev, struct tc_mqprio_qopt_offload *o
 	if (error)
 		return error;
 	keepon_credit_set_rates(keepon, offload);
-	/* frames of the card may belong to another class now, which has room */
+	/* the card's frames may belong to another class now, one with room */
 	keepon_queue_limits(keepon);
 	if (keepon->engine && keepon_has_card(keepon->engine))
 		keepon_card_wake(keepon);
@@ -116,7 +116,7 @@ static int setup_etf(struct net_device *dev, const struct tc_etf_qopt_offload *o
 	    offload->queue == keepon_queue_of_rest(dev)) {
 		keepon_explain(
 			&extack,
-			"class %d sends what %s sends, which has no txtime, and etf drops such frames; set it on another class, or make the link with receive all",
+			"class %d sends the frames of %s, which have no txtime: etf would drop them; set it on another class, or make the link with receive all",
 			offload->queue, keepon->lower->name);
 		keepon_qdisc_say(dev, "etf", NULL, &extack);
 		return -EOPNOTSUPP;

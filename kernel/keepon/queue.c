@@ -2,11 +2,11 @@
 /*
  * The least byte queue limit of a transmit queue.
  *
- * The kernel raises such a limit when a queue ran empty before more frames could follow, since the
- * wire was idle then. With a wire that is never idle, and a ring where a frame waits for all that
- * was fetched before it, that is not seen while frames are few: each frame is completed when the
- * next ones are in flight. The limit would stay below the bytes in flight, and frames would wait
- * for each other while slots of their class stay empty.
+ * DQL raises such a limit when a queue ran empty before more frames could follow, since the wire
+ * was idle then. Here a frame waits in the ring for all that was fetched before it, so few frames
+ * never let a queue run empty: each is completed when the next ones are in flight. The limit would
+ * stay below the bytes in flight, and frames would wait for each other while slots of their class
+ * stay empty.
  */
 #include <linux/bitops.h>
 #include <linux/rtnetlink.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Frames received by the lower device stay with that device, and are stamped on their way to the
- * stack, if its driver lends the ring; with receive all they belong to the upper device while that
- * is up. The stamp is the time of arrival here, late by the driver's interrupt and NAPI latency
- * (docs/kernel.md), or, with clock dual, the time of the frame's place in the receive ring. The
- * lower device's own stamps are of another clock.
+ * Frames received by the lower device stay with that device, and get timestamps on their way to
+ * the stack, if its driver lends the ring; with receive all they belong to the upper device while
+ * that is up. The timestamp is the time of arrival here, late by the driver's interrupt and NAPI
+ * latency (docs/kernel.md), or, with clock dual, the time of the frame's place in the receive ring.
+ * The lower device's own timestamps are of another clock.
  */
 #include <linux/if_arp.h>
 #include <linux/if_vlan.h>
@@ -23,7 +23,7 @@ static u32 frame_bytes(const struct sk_buff *skb)
 }
 
 /*
- * A frame arrives with its last bit, but a stamp is for the first bit behind the SFD. The time
+ * A frame arrives with its last bit; a timestamp is of the first bit after the SFD. The time
  * between the two depends on the length, which is known; a servo would see it as asymmetry.
  */
 static u64 on_wire_ns(const struct sk_buff *skb, u64 rate_bps)
@@ -90,7 +90,7 @@ static u32 packet_bytes(const struct sk_buff *skb, int at, __be16 protocol)
 /*
  * Frames of a keepon link are padded to their slot (C6). linuxptp accepts no message over Ethernet
  * with trailing bytes, and a bridge drops frames longer than the MTU of its port: remove the
- * padding, except for the padding of any NIC.
+ * padding beyond the 60 bytes of any NIC.
  */
 static void strip_padding(struct sk_buff *skb)
 {
@@ -138,7 +138,7 @@ rx_handler_result_t keepon_receive(struct sk_buff **pskb)
 	return RX_HANDLER_ANOTHER;
 }
 
-/* While no ring is claimed the card's own stamps stay: there are no places. */
+/* While no ring is claimed the card's own timestamps stay. */
 void keepon_card_received(void *owner, struct sk_buff *skb)
 {
 	struct keepon *keepon = owner;

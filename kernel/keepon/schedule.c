@@ -194,8 +194,8 @@ static int make_bridge(struct keepon *keepon, const struct keepon_gates *gates, 
 }
 
 /*
- * The table between two lists is in force, and another list is to come: the table before it comes
- * back, as after a step, so that the list after it is again one to come, which another may replace.
+ * Another list is requested while the table between two lists is in force: the table before it
+ * comes back, as after a step, so that the list to come has not begun and can be replaced.
  * Return: -KPN_EBUSY, try again
  */
 static int leave_bridge_locked(struct keepon *keepon)
@@ -209,7 +209,7 @@ static int leave_bridge_locked(struct keepon *keepon)
 }
 
 /*
- * Put @gates behind the table between. Return: 0 or an error of the pacer; -KPN_EAGAIN: too late
+ * Put @gates after the table between. Return: 0 or an error of the pacer; -KPN_EAGAIN: too late
  * for that; -KPN_EBUSY: try again
  */
 static int put_locked(struct keepon *keepon, struct keepon_gates *gates,
@@ -289,7 +289,7 @@ static int install_once(struct keepon *keepon, struct keepon_gates *gates,
 	return error;
 }
 
-/* Return: 0, or any error but that a table is about to be used. */
+/* Try until no table is about to be used. Return: as install_once() */
 static int install(struct keepon *keepon, struct keepon_gates *gates, struct keepon_table *table,
 		   const u32 *frame_max)
 {
@@ -440,7 +440,7 @@ int keepon_taprio_prepare(struct keepon *keepon, struct kpn_config *config,
 	return 0;
 }
 
-/* The clock went on since the time of the list was settled: it may have come. */
+/* Since the time of the list to come was settled, it may have come. */
 void keepon_taprio_join_locked(struct keepon *keepon)
 {
 	struct keepon_taprio *taprio = &keepon->taprio;
@@ -455,7 +455,7 @@ void keepon_taprio_leave_locked(struct keepon *keepon)
 {
 	struct keepon_taprio *taprio = &keepon->taprio;
 
-	/* Its table is in force: whatever the clock says by then, the next run begins with it. */
+	/* A list whose table is in force begins the next run, whatever the clock says by then. */
 	if (taprio->next && keepon_table_used_locked(keepon, taprio->next_table, false))
 		taprio->next->start_ns = 0;
 	taprio->next_table = NULL;

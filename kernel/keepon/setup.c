@@ -20,7 +20,7 @@
 /*
  * Interrupts stay off for a millisecond and more at times (loading a module is enough), so more is
  * posted than the core's default: posted slots can still be replaced. With more than this, a clock
- * adjustment, which plans all of it again, would take too long.
+ * adjustment, which plans all of them again, would take too long.
  */
 #define KEEPON_POSTED_NS_DEFAULT 2560000ull
 #define KEEPON_DEPTH_SLOTS_LEAST 256
@@ -447,7 +447,7 @@ bool keepon_setup_counts_slots(const struct keepon_setup *setup)
 
 /*
  * Other modes use the published slots; slot counts that were given should last equally long on any
- * card; and with each slot a packet of another driver, many short ones cost too much.
+ * card; and where each slot is a packet of another driver, short ones cost too much.
  */
 static bool wants_published_slots(const struct keepon_setup *setup)
 {
@@ -457,7 +457,7 @@ static bool wants_published_slots(const struct keepon_setup *setup)
 	       keepon_setup_number(setup, IFLA_KEEPON_CLOCK, 0) == KEEPON_CLOCK_DUAL;
 }
 
-/* Whether a ring of such slots lasts 2.56 ms, and frames of several do not waste the wire. */
+/* Whether a ring of such slots lasts 2.56 ms, and frames of several slots do not waste the wire. */
 static bool slots_suit(const struct kpn_nic_caps *caps, u64 rate_bps, u32 slot_bytes)
 {
 	u64 slot_ps = (u64)kpn_wire_bytes(slot_bytes) * kpn_byte_time_ps(rate_bps);

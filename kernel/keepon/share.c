@@ -4,10 +4,10 @@
  * so without a bound one sender could fill the pool, and all others of its class would wait for its
  * txtimes.
  *
- * A socket may have as many frames waiting as there is room for more (dynamic thresholds: Choudhury
- * and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998): alone half the room, with another one
- * a third each, and some room is left for the next sender. The last quarter of the records is for
- * best effort, which never waits for a txtime.
+ * A socket may have as many frames waiting as records are free (dynamic thresholds: Choudhury and
+ * Hahne, IEEE/ACM Transactions on Networking 6(2), 1998): alone half the records, two sockets a
+ * third each, and some are left for the next sender. The last quarter of the pool is for best
+ * effort, which never waits for a txtime.
  */
 #include <linux/hash.h>
 

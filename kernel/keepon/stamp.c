@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Hardware time stamps: which are possible (B14), and switching them on and off. */
+/* Hardware timestamps: which are possible (B14), and switching them on and off. */
 #include <linux/ethtool.h>
 #include <linux/net_tstamp.h>
 #include <linux/ptp_clock_kernel.h>
@@ -11,7 +11,7 @@ ktime_t keepon_stamp(struct kpn_time t)
 	return ns_to_ktime(t.ns + (t.frac >> 31));
 }
 
-/* Whether instants of this link are good enough for hardware stamps. */
+/* Whether instants of this link are good enough for hardware timestamps. */
 static bool has_stamps(const struct keepon *keepon)
 {
 	return keepon->plan.claims & KEEPON_CLAIM_TX_STAMPS;

@@ -44,7 +44,7 @@ enum {
  * @extension_ns: by how much the last cycle may be longer when another list follows
  * @masks, @slots: class masks with the slots of the present plan; kvmalloc
  * @frame_max: longest frame of priority 0 in these slots, FCS included (keepon_row_slots())
- * @entry_count: entries of one cycle; @given_count: entries given, those behind the cycle's end
+ * @entry_count: entries of one cycle; @given_count: entries given, those after the cycle's end
  *	included; @last_ns: given length of the cycle's last entry
  */
 struct keepon_gates {
@@ -187,8 +187,8 @@ int keepon_taprio_install(struct keepon *keepon, struct keepon_gates *gates, con
 			  struct netlink_ext_ack *extack);
 void keepon_taprio_end(struct keepon *keepon);
 /**
- * keepon_taprio_settle() - put a list whose time has come in force; give a list to come its table
- * between
+ * keepon_taprio_settle() - put a list whose time has come in force; make the table before a list to
+ * come
  */
 void keepon_taprio_settle(struct keepon *keepon);
 void keepon_taprio_free(struct keepon *keepon);

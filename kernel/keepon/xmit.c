@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A frame from the stack to the pacer. No register is read and no doorbell rung here (C21): the
- * core writes the frame into its slot, the next poll does the rest.
+ * A frame from the stack to the pacer. No register is read and no doorbell rung here: the core
+ * writes the frame into its slot, the next poll does the rest.
  */
 #include <linux/if_ether.h>
 #include <linux/if_vlan.h>
@@ -13,9 +13,9 @@
 #include "trace.h"
 
 /*
- * Queue = traffic class, by the frame's priority. The stack's own choice would be the last queue of
- * the socket, which may belong to another priority or to the card. Without mqprio the class of a
- * frame is unknown: all are class 0.
+ * Queue = traffic class, by the frame's priority. The stack would take sk_tx_queue_mapping, which
+ * may be of another priority or of the card. Without mqprio the class of a frame is unknown: all
+ * are class 0.
  */
 u16 keepon_select_queue(struct net_device *dev, struct sk_buff *skb, struct net_device *sb_dev)
 {
@@ -25,8 +25,8 @@ u16 keepon_select_queue(struct net_device *dev, struct sk_buff *skb, struct net_
 }
 
 /*
- * PHC time now, and how far it is ahead of the clock of txtimes. Two clocks cannot be read at once,
- * so the middle of two readings of one belongs to the reading of the other.
+ * PHC time now, and how far it is ahead of the clock of txtimes. CLOCK_TAI is read between two
+ * readings of the CPU counter, and counts as read in their middle.
  */
 static s64 read_clocks_locked(const struct keepon_engine *engine, s64 *ahead_ns)
 {
@@ -48,14 +48,14 @@ static s64 read_clocks_locked(const struct keepon_engine *engine, s64 *ahead_ns)
 /*
  * enum timing - meaning of a frame's skb->tstamp
  * @TIMING_NONE: nothing
- * @TIMING_OTHER: a time of a clock the wire does not follow; best effort would silently ignore it,
- *	so the frame is refused as etf refuses it
+ * @TIMING_OTHER: a time of a clock the wire does not follow: refused, as by etf, since as best
+ *	effort the frame would silently lose its time
  */
 enum timing { TIMING_NONE, TIMING_TXTIME, TIMING_DEADLINE, TIMING_OTHER };
 
 /*
- * A time of CLOCK_MONOTONIC that has passed is one that fq has waited for, so nothing is left to
- * do. Pacing times of TCP are ignored.
+ * fq has waited for a time of CLOCK_MONOTONIC that has passed: nothing is left to do. Pacing times
+ * of TCP are ignored.
  */
 static noinline enum timing timing_of_rest(const struct sk_buff *skb, const struct sock *sk)
 {
@@ -68,8 +68,7 @@ static noinline enum timing timing_of_rest(const struct sk_buff *skb, const stru
 
 /*
  * An offloaded etf has checked the frame: its time is of CLOCK_TAI, whatever set it. With
- * skip_sock_check it is not the socket's time: taprio has overwritten that, and does not mark its
- * own.
+ * skip_sock_check that may be taprio (txtime-assist), which leaves no mark in the skb.
  */
 static noinline enum timing timing_by_etf(const struct sock *sk)
 {
@@ -95,7 +94,7 @@ static enum timing timing_of(const struct keepon *keepon, const struct sk_buff *
 	return sk->sk_txtime_deadline_mode ? TIMING_DEADLINE : TIMING_TXTIME;
 }
 
-/* Then etf sends frames with a deadline itself, at the time it puts in place of the deadline. */
+/* etf as the qdisc sends deadline frames itself, with the time of sending in skb->tstamp. */
 static bool is_etf_above(const struct net_device *dev, u16 tc)
 {
 	return !strcmp(rcu_dereference_bh(netdev_get_tx_queue(dev, tc)->qdisc)->ops->id, "etf");
@@ -127,7 +126,7 @@ static noinline s64 tai_to_phc_locked(struct keepon_engine *engine, s64 tai_ns)
 	return tai_ns + ahead_ns;
 }
 
-/* A frame with a txtime. Return: as above. */
+/* A frame with a txtime. Return: as set_deadline_locked(). */
 static enum kpn_verdict schedule_locked(struct keepon_engine *engine, struct keepon_frame *frame,
 					const struct sk_buff *skb)
 {
@@ -150,12 +149,12 @@ static enum kpn_verdict describe_locked(struct keepon_engine *engine, struct kee
 	frame->sender = NULL;
 	frame->deadline_ns = 0;
 	frame->frame.data = skb->data;
-	/* Far beyond any slot the exact length does not matter. */
+	/* A length beyond any slot need not be exact. */
 	frame->frame.frame_bytes = min_t(u32, skb->len + KPN_FCS_BYTES, U16_MAX);
 	frame->frame.tc = tc;
 	frame->frame.flags = 0;
 	frame->frame.txtime_ns = 0;
-	/* the hook has already taken frames with a txtime from the card */
+	/* the egress hook has moved the card's frames with a txtime to the link */
 	if (frame->queue->dev != engine->keepon->dev)
 		return KPN_VERDICT_PENDING;
 	switch (timing_of(engine->keepon, skb, tc)) {
@@ -171,11 +170,11 @@ static enum kpn_verdict describe_locked(struct keepon_engine *engine, struct kee
 }
 
 /*
- * Byte queue limits count best effort only, each frame as its slots: its wire time, however short
- * the frame. A scheduled frame waits because its sender wants it to, and counting it would close
- * the queue to a frame that has to leave before it; there the number of frames held is the limit.
- * The same holds for a shaped class, which earns credit only while the core knows that it waits: a
- * frame kept in the qdisc by a byte queue limit would come when the slots are given to others.
+ * BQL counts best effort only, each frame by its slots, which are its wire time however short it
+ * is. A scheduled frame waits because its sender wants it to, and counting it would stop the queue
+ * for a frame that has to leave earlier; the limit there is the number of frames held. So it is in
+ * a shaped class, which gains credit only while the core has a frame of it waiting: one that BQL
+ * kept in the qdisc would come after its slots went to others.
  */
 static void account_locked(struct keepon_engine *engine, struct keepon_frame *frame, u16 tc)
 {
@@ -190,7 +189,7 @@ static void account_locked(struct keepon_engine *engine, struct keepon_frame *fr
 		keepon_share_add_locked(engine, frame->sender, tc);
 	if (timed || frame->deadline_ns)
 		frame->txtime_ns = ktime_to_ns(skb->tstamp);
-	/* From here on skb->tstamp would be mistaken for the stamp of a sent frame. */
+	/* From here on skb->tstamp would be taken for the frame's TX timestamp. */
 	skb->tstamp = 0;
 	if (queued)
 		netdev_tx_sent_queue(frame->queue, frame->frame.slots * engine->config.slot_bytes);
@@ -199,8 +198,8 @@ static void account_locked(struct keepon_engine *engine, struct keepon_frame *fr
 }
 
 /*
- * max-sdu does not include a VLAN tag: when the stack compares, the tag of a VLAN device is still
- * beside the frame. A tag written by a program itself cannot be distinguished from it here.
+ * max-sdu does not include a VLAN tag: when the stack compares, a VLAN device's tag is still in
+ * skb->vlan_tci. A tag written by a program itself cannot be distinguished from it here.
  */
 static u32 bytes_untagged(const struct sk_buff *skb)
 {
@@ -222,7 +221,7 @@ static u32 submit_locked(struct keepon *keepon, struct sk_buff *skb, struct netd
 	if (unlikely(!engine && queue->dev == keepon->dev))
 		return KPN_VERDICT_FLUSHED;
 	frame = engine ? engine->free[tc] : NULL;
-	/* a queue of the card goes on when the wire starts, or its driver has the ring back */
+	/* a queue of the card is woken when the wire starts, or the card's driver has the ring */
 	if (unlikely(!frame)) {
 		netif_tx_stop_queue(queue);
 		return NO_RECORD;
@@ -258,7 +257,7 @@ static u32 submit(struct keepon *keepon, struct sk_buff *skb, struct netdev_queu
 	return verdict;
 }
 
-/* End the frame; report to its sender if it has a txtime. */
+/* Drop the frame; with a txtime, report to its socket's error queue. */
 static noinline void refuse(struct keepon *keepon, struct sk_buff *skb, struct net_device *dev,
 			    u16 tc, u32 verdict)
 {
@@ -274,7 +273,7 @@ static noinline void refuse(struct keepon *keepon, struct sk_buff *skb, struct n
 	dev_kfree_skb_any(skb);
 }
 
-/* Once submitted the skb may be freed any time, but the software stamp comes after that. */
+/* Once submitted the skb may be freed: hold it for its software timestamp. */
 static noinline u32 submit_stamped(struct keepon *keepon, struct sk_buff *skb,
 				   struct netdev_queue *queue, u16 tc)
 {
@@ -294,8 +293,8 @@ static __always_inline netdev_tx_t transmit(struct keepon *keepon, struct sk_buf
 	u32 verdict;
 
 	/*
-	 * Without features the stack has linearised it already; other senders (pktgen, AF_XDP) may
-	 * not have.
+	 * Without NETIF_F_SG the stack has linearised it already; other senders (pktgen, AF_XDP)
+	 * may not have.
 	 */
 	if (skb_put_padto(skb, ETH_ZLEN)) {
 		dev_core_stats_tx_dropped_inc(dev);

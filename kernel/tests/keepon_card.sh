@@ -82,7 +82,7 @@ link_classes partition 20 priorities off class 1 slots 0 class 0 slots rest
 
 # ---- etf would drop what has no txtime
 refuse "etf on class 0" tc qdisc replace dev rt0 parent 100:1 etf clockid CLOCK_TAI delta 500000 offload
-like "$(dmesg | tail -3)" "rt0: etf: class 0 sends what sim0 sends, which has no txtime" "in a sentence"
+like "$(dmesg | tail -3)" "rt0: etf: class 0 sends the frames of sim0, which have no txtime" "in a sentence"
 run "on another class" tc qdisc replace dev rt0 parent 100:2 etf clockid CLOCK_TAI delta 500000 offload
 run "and gone" tc qdisc replace dev rt0 parent 100:2 pfifo
 

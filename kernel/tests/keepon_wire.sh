@@ -64,6 +64,13 @@ ip link set rt0 up
 wait_until 2 is_running rt0
 goes_on "and up again"
 like "$(phc_ctl rt0 freq 2>&1)" "5000.0000" "with its rate"
+# 700000 ppb are 1.75 bytes of two slots of 1250. A drift of as much keeps two bytes for trims, 200000 ppb one: 1 / 2501 is 399840 ppb.
+ip link set rt0 type keepon drift_ppb 700000
+run "a rate that its trims follow" phc_ctl rt0 -- freq -700000
+ip link set rt0 type keepon drift_ppb 200000
+like "$(dmesg | tail -5)" "trims follow; it is -3998[0-9]{2} ppb now" "is cut, with its sign, to what others follow"
+phc_ctl rt0 freq 5000 >/dev/null 2>&1
+wait_until 2 is_running rt0
 
 # Queueing disciplines
 run "mqprio hw 0" tc qdisc replace dev rt0 handle 100: parent root mqprio num_tc 2 \

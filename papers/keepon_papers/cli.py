@@ -12,7 +12,7 @@ import typer
 from keepon_host import interrupts
 from rich.table import Table
 
-from keepon.cli import completed, edge, session, shared
+from keepon.cli import edge, session, shared
 from keepon.cli.options import (
     CLUSTER_HELP,
     CaptureFrames,
@@ -20,6 +20,7 @@ from keepon.cli.options import (
     Json,
     Out,
     Seed,
+    among,
     check_apart,
 )
 from keepon.errors import EXIT_INTERRUPTED, EXIT_MET, EXIT_MISSED, ConfigError, shell_path
@@ -61,7 +62,7 @@ def reproduce(
         str,
         typer.Argument(
             metavar="STUDY",
-            autocompletion=completed.words(*NAMES),
+            autocompletion=among(*NAMES),
             help=f"{', '.join(NAMES)}, or a scenario file like habitat's.",
         ),
     ] = "habitat",

@@ -13,11 +13,12 @@ import functools
 from dataclasses import dataclass
 from fractions import Fraction
 
-from keepon.model import clockbounds as bounds
 from keepon.model import published
 from keepon.model.wire import PS_PER_NS, wire_time_ps
 from keepon.planner.parameters import polls, slots
 from keepon.planner.parameters.hardware import published_poll_cost
+from keepon.planner.parameters.synchronisation import delta_ts, g_eff
+from keepon_papers import stampbounds as bounds
 
 METRICS = (
     "time_granularity",
@@ -79,8 +80,8 @@ def effects(slot_bytes: int, batch_slots: int, payload_bytes: int, rate_bps: int
     idle = idle_share(slot_ns, batch_slots)
     return Effects(
         time_granularity=slot_ns,
-        advance_time=bounds.g_eff(batch_slots, slot_ns),
-        sync_accuracy=-bounds.delta_ts(bounds.alike(granularity, 0)),
+        advance_time=g_eff(batch_slots, slot_ns),
+        sync_accuracy=-delta_ts(bounds.alike(granularity, 0)),
         bandwidth_efficiency=slots.payload_efficiency(payload_bytes, slot_bytes),
         cpu_efficiency=idle,
         power_efficiency=idle,

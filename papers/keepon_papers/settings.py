@@ -15,8 +15,8 @@ from pydantic import BaseModel, ValidationError
 
 from keepon.errors import ConfigError
 from keepon.model import validation
-from keepon.model.changes import value_of
 from keepon.model.hosts import Sourced
+from keepon.model.loading import value_of
 from keepon_papers.document import CalibratedSetting, ChosenSetting
 
 S = TypeVar("S", bound=BaseModel)

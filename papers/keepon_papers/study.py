@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 from pydantic import BaseModel
 
 from keepon.errors import ConfigError
-from keepon.provenance import commit
+from keepon.targets.runs import commit
 from keepon_papers import inputs, spread
 from keepon_papers.document import Part, Sets, StudyDocument, document
 from keepon_papers.settings import Origins, from_options, parse

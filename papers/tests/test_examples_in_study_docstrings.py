@@ -9,10 +9,10 @@ from types import ModuleType
 import pytest
 
 from keepon_papers import document as study
-from keepon_papers import settings
+from keepon_papers import settings, stampbounds
 from keepon_papers.ptperrors import fits
 
-MODULES = (fits, settings, study)
+MODULES = (fits, settings, stampbounds, study)
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)

@@ -41,6 +41,7 @@ def test_every_statement_holds_and_the_document_fits_its_schema(name: str) -> No
     assert {row["id"] for row in part["compared"]} <= known
 
 
+@pytest.mark.slow
 def test_frames_of_several_slots_carry_every_length() -> None:
     """The shares that were asked for, and full frames where one slot carried none."""
     rows = {row[0]: row[1:] for row in run("fig17")["parts"][0]["tables"][0]["rows"]}

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from keepon.model import clockbounds as bounds
-from keepon.model.clockbounds import StampErrors
+from keepon.planner.parameters.synchronisation import StampErrors, delta_ts
+from keepon_papers import stampbounds as bounds
 from keepon_papers.ptperrors import exchange, fig28, fig29, fits, settings
 from keepon_papers.ptperrors.settings import Settings
 from keepon_papers.settings import parse
@@ -95,7 +95,7 @@ def test_no_simulated_offset_error_exceeds_equation_4(
         StampErrors(2560, 8, 3000, 0, 1000, 0),
     ):
         track = exchange.simulate(errors, picked, 200)
-        assert np.abs(track.offset_error_ns).max() <= float(bounds.delta_ts(errors)) + 1e-3
+        assert np.abs(track.offset_error_ns).max() <= float(delta_ts(errors)) + 1e-3
 
 
 def test_extreme_errors_attain_equation_4_and_the_corrected_equation_6() -> None:
@@ -103,9 +103,7 @@ def test_extreme_errors_attain_equation_4_and_the_corrected_equation_6() -> None
         distribution="extremes", ratio_from="counter", filter_window_samples=1, frequency_ppm=0
     )
     track = exchange.simulate(COARSE, picked, 200)
-    assert np.abs(track.offset_error_ns).max() == pytest.approx(
-        float(bounds.delta_ts(COARSE)), abs=1e-3
-    )
+    assert np.abs(track.offset_error_ns).max() == pytest.approx(float(delta_ts(COARSE)), abs=1e-3)
     corrected = float(bounds.drift_corrected(COARSE, 100_000_000))
     assert np.abs(track.drift_ns[:, 1:]).max() == pytest.approx(corrected, abs=1e-3)
     assert corrected > 1.9 * float(bounds.drift_printed(COARSE, 100_000_000))

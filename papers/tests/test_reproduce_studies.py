@@ -96,6 +96,7 @@ def test_a_document_that_lacks_a_key_or_has_another_does_not_fit(whole: dict[str
         assert not validator.is_valid(changed), way
 
 
+@pytest.mark.slow
 def test_published_figures_stand_beside_ours_under_their_ids(whole: dict[str, Any]) -> None:
     known = {entry["id"] for entry in published.load("keepon").values() if isinstance(entry, dict)}
     rows = [row for part in whole["parts"] for row in part["compared"]]

@@ -20,18 +20,18 @@ from schedulability_cases import HARD_SECONDS, QUICK, hard_task, keepon, made, t
 
 from keepon.errors import ConfigError, PlanRejectedError
 from keepon.model import documents
-from keepon.planner.partition import answer, generate
+from keepon.planner.partition import problem
 from keepon_papers import document as study
 from keepon_papers import published
 from keepon_papers import study as frame
-from keepon_papers.partitions import counts, deciding, fig27, schedulability, sets
+from keepon_papers.partitions import counts, deciding, fig27, generate, schedulability, sets
 from keepon_papers.partitions.deciding import find
 from keepon_papers.partitions.sets import Finding
 from keepon_papers.partitions.settings import ORIGINS, BeyondSettings, Settings
 from keepon_papers.registry import STUDIES
 from keepon_papers.schema_files import PACKAGE
 
-FEASIBLE, INFEASIBLE, UNKNOWN = answer.FEASIBLE, answer.INFEASIBLE, answer.UNKNOWN
+FEASIBLE, INFEASIBLE, UNKNOWN = problem.FEASIBLE, problem.INFEASIBLE, problem.UNKNOWN
 
 # --- the sets
 # --------------------------------------------------------------------------------------------------
@@ -137,10 +137,10 @@ def test_a_schedule_the_checker_does_not_confirm_is_an_error_and_no_row(
 ) -> None:
     decide = deciding.decide
 
-    def wrong(*arguments: Any) -> answer.Outcome:
+    def wrong(*arguments: Any) -> problem.Outcome:
         outcome = decide(*arguments)
         assert outcome.witness is not None
-        owners = (answer.UNOWNED,) * len(outcome.witness.owners)
+        owners = (problem.UNOWNED,) * len(outcome.witness.owners)
         return replace(outcome, witness=replace(outcome.witness, owners=owners))
 
     monkeypatch.setattr(deciding, "decide", wrong)

@@ -19,7 +19,7 @@ import jsonschema
 import pytest
 from schedulability_cases import QUICK, hard_task, keepon
 
-from keepon import cluster
+from keepon import spread
 from keepon.cli import edge
 from keepon.errors import EnvironmentProblemError
 from keepon.model import documents
@@ -165,7 +165,7 @@ def refusal(
 def test_a_cluster_that_is_not_there_is_one_sentence(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(cluster, "ANSWER_S", 1)
+    monkeypatch.setattr(spread, "ANSWER_S", 1)
     sentence = refusal(monkeypatch, capsys, tmp_path, "tcp://127.0.0.1:1")
     assert sentence.startswith(
         '3: keepon: option --cluster = "tcp://127.0.0.1:1": no scheduler answers there within 1 s'
@@ -190,7 +190,7 @@ def test_a_first_message_of_the_scheduler_that_does_not_come_alone_is_waited_out
     import distributed
 
     client = distributed.Client
-    failures = [cluster.CONNECTS_MAX - 1]
+    failures = [spread.CONNECTS_MAX - 1]
 
     def crowded(*given: Any, **more: Any) -> Any:
         failures[0] -= 1
@@ -198,12 +198,13 @@ def test_a_first_message_of_the_scheduler_that_does_not_come_alone_is_waited_out
         return client(*given, **more)
 
     monkeypatch.setattr(distributed, "Client", crowded)
-    with cluster.connected(scheduler) as connection:
+    with spread.connected(scheduler) as connection:
         assert list(connection.as_done(find, [])) == []
-    failures[0] = cluster.CONNECTS_MAX
+    failures[0] = spread.CONNECTS_MAX
     assert "no scheduler answers there" in refusal(monkeypatch, capsys, tmp_path, scheduler)
 
 
+@pytest.mark.slow
 def test_a_cluster_of_another_version_or_without_workers_is_refused(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -212,7 +213,7 @@ def test_a_cluster_of_another_version_or_without_workers_is_refused(
 ) -> None:
     import distributed
 
-    monkeypatch.setattr(cluster, "__version__", "99.0")
+    monkeypatch.setattr(spread, "__version__", "99.0")
     sentence = refusal(monkeypatch, capsys, tmp_path, scheduler)
     assert sentence.startswith("3: ")
     assert "this is 99.0; install the same everywhere" in sentence

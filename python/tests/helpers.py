@@ -8,13 +8,16 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import keepon
 import numpy as np
 from keepon.measure.results import FrameArrays
-from keepon.model.loading import parse
+from keepon.model.loading import load, parse
 from keepon.model.scenario import Scenario
+from keepon.planner import plan as make_plan
 
 ROOT = Path(__file__).resolve().parents[2]
 HABITAT = ROOT / "examples" / "habitat.toml"
@@ -49,6 +52,13 @@ frame_bytes = 200
 [compare]
 drivers = ["keepon", "standard"]
 """
+
+
+@cache
+def planned_habitat() -> tuple[Scenario, Any]:
+    """The habitat and its plan, made once: a test that changes the plan changes a copy."""
+    scenario = load(HABITAT)
+    return scenario, make_plan(scenario)
 
 
 def apart(script: str) -> list[str]:

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 from keepon.cli import app as cli
-from keepon.planner.partition import answer, generate
+from keepon.planner.partition import problem
+from keepon_papers.partitions import generate
 from keepon_papers.partitions.sets import Finding, Task
 from partition_cases import instance
 
@@ -40,6 +41,6 @@ def hard_task(limit_s: float) -> Task:
 def made(level: int, given: str, seconds: float = 0.001, **more: Any) -> Finding:
     found = Finding(
         0, f"u{level}", level, float(level), 4, 2, given, "method", seconds, True,
-        8 if given == answer.FEASIBLE else None, given, 0.0,
+        8 if given == problem.FEASIBLE else None, given, 0.0,
     )  # fmt: skip
     return replace(found, **more)

@@ -13,11 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers import HABITAT, TWO_STATIONS
+from helpers import HABITAT, TWO_STATIONS, planned_habitat
 from keepon.cli import app as cli
 from keepon.errors import EXIT_MET, EXIT_MISSED, ConfigError
 from keepon.model import documents, loading
-from keepon.planner import plan as make_plan
 from keepon.planner.verify import verify
 
 CASES = Path(__file__).parent / "cases"
@@ -160,8 +159,7 @@ def test_a_plan_without_its_status_is_refused(refused: Any) -> None:
     )
 
 
-_SCENARIO = loading.load(HABITAT)
-_PLAN = json.loads(json.dumps(verify(_SCENARIO, make_plan(_SCENARIO))))
+_PLAN = json.loads(json.dumps(verify(*planned_habitat())))
 
 
 def test_a_plan_that_breaks_its_schema_is_refused_with_the_key(

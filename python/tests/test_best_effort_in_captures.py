@@ -14,7 +14,7 @@ from keepon.measure import capture
 from keepon.measure.sightings import of_streams, packets
 from keepon.model.loading import parse
 from keepon.model.topology import Topology
-from keepon.targets.vm import besteffort, observations
+from keepon.targets.vm import observations
 from test_captures_in_wireshark import LOADED
 
 
@@ -33,7 +33,7 @@ def test_best_effort_is_in_the_capture_as_the_wire_had_it(tmp_path: Path) -> Non
         for at, size, head in sent
     ]
     records = {"talker": observations.read_wire("\n".join(lines))}
-    others = besteffort.sightings(guest, records, {"talker": 250_000})
+    others = observations.sightings(guest, records, {"talker": 250_000})
     flight_ns = Topology(scenario).wires["talker", "listener"].propagation_ns
     seen = of_streams(
         scenario.model_copy(update={"stream": []}), {}, {}, {}, (1_200, 9_000), 100, others

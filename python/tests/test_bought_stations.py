@@ -16,7 +16,7 @@ from keepon.model.scenario import Scenario
 from keepon.planner import plan as make_plan
 from keepon.planner.verify import problems
 from keepon.report.screen import uses
-from keepon.targets.sim.construction import OWN_RING, by_construction
+from keepon.targets.sim.runner import OWN_RING, by_construction
 from port_cases import bridge, link, planned, ran, scenario_of, station, stream, table
 
 

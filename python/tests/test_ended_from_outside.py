@@ -190,7 +190,8 @@ def test_who_ends_it_while_it_loads_gets_one_sentence(number: signal.Signals) ->
 @pytest.mark.slow
 def test_no_thread_of_another_origin_keeps_it() -> None:
     script = (
-        "import sys, threading, time\nfrom keepon.cli import app, start\n"
+        "import sys, threading, time\n"
+        "from keepon import __main__ as start\nfrom keepon.cli import app\n"
         "threading.Thread(target=time.sleep, args=(1200,)).start()\n"
         "def main():\n print('said', end='')\n return 130\n"
         "app.main = main\nsys.exit(start.main())\n"

@@ -8,10 +8,10 @@ from types import ModuleType
 
 import pytest
 from keepon.measure import statistics
-from keepon.model import clockbounds as bounds
 from keepon.model import wire
+from keepon.planner.parameters import synchronisation
 
-MODULES = (statistics, wire, bounds)
+MODULES = (statistics, wire, synchronisation)
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)

@@ -339,6 +339,25 @@ def test_tc_reads_every_command(habitat: Planned) -> None:
         assert tc_exit(line) in TC_PARSED, line
 
 
+def tc_version() -> tuple[int, ...]:
+    said = subprocess.run(["tc", "-V"], capture_output=True, text=True, check=True).stdout
+    (found,) = re.findall(r"iproute2-(\d+)\.(\d+)", said)
+    return tuple(map(int, found))
+
+
+@pytest.mark.parametrize("gates", ["auto", "none"])
+def test_tc_reads_frame_preemption_or_is_too_old(gates: str) -> None:
+    """`fp` is there from 6.4 on, H and R from 6.13 on."""
+    text = (ROOT / "examples" / "tsn" / "preemption.toml").read_text(encoding="utf-8")
+    scenario = loading.parse(text.replace('gates = "none"', f'gates = "{gates}"'), "preemption")
+    script = commands.export(Planned(scenario, session.planned(scenario))).files["sw.sh"]
+    (line,) = [line for line in script_lines(script) if line[:3] == ["tc", "qdisc", "replace"]]
+    needed = (6, 13) if gates == "auto" else (6, 4)
+    assert (tc_exit(line) in TC_PARSED) == (tc_version() >= needed)
+    for right, wrong in (("P", "Q"), ("H", "Q")) if gates == "auto" else (("P", "Q"),):
+        assert tc_exit([wrong if word == right else word for word in line]) not in TC_PARSED
+
+
 @pytest.mark.parametrize(
     ("kind", "wrong", "instead"),
     [

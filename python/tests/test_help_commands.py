@@ -8,8 +8,7 @@ import sys
 from typing import Any
 
 import pytest
-from keepon.cli import app
-from keepon.cli.manual import completion
+from keepon.cli import app, completion
 from keepon_host.checkout import checkout_root
 
 

@@ -16,9 +16,9 @@ from keepon import _sim
 from keepon.cli import session
 from keepon.errors import ConfigError
 from keepon.measure.statistics import IntArray
-from keepon.model import documents, hosts, reception, timing
+from keepon.model import documents, hosts, timing
 from keepon.model.hosts import Stage
-from keepon.targets.sim import construction, runner, specs
+from keepon.targets.sim import runner, specs
 from keepon.targets.vm import target
 from keepon_papers import published
 
@@ -138,10 +138,10 @@ def test_what_no_frame_met_is_not_listed() -> None:
     result = runner.run_all(calm, session.planned(calm), 1).result
     assert "wakeup: cap_ns" not in inputs(result, "calibrated")
     alone = small(**{'drivers = ["keepon", "standard"]': 'drivers = ["keepon"]'})
-    sentences = " ".join(construction.by_construction(alone))
+    sentences = " ".join(runner.by_construction(alone))
     assert "conventional driver" not in sentences
     assert "comparator" not in sentences  # the listener's NIC has one, and sends nothing
-    assert "conventional driver" in " ".join(construction.by_construction(small()))
+    assert "conventional driver" in " ".join(runner.by_construction(small()))
 
 
 def test_the_scenario_sets_what_nobody_has_published() -> None:
@@ -181,7 +181,7 @@ def test_a_stage_the_scenario_changes_is_no_longer_calibrated() -> None:
     station = small().station[0]
     table = {"base": "raspberry-pi-4", "rx": {"median_ns": 900}}
     changed = station.model_validate({**station.model_dump(), "host": table})
-    stage, sources = reception.rx_stage(changed, 1.0)
+    stage, sources = hosts.rx_stage(changed, 1.0)
     assert stage.median_ns == 900
     (entry,) = [entry for entry in sources if entry.parameter == "rx: median_ns"]
     assert (entry.kind, entry.value) == ("chosen", 900)

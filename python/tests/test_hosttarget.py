@@ -22,11 +22,11 @@ from keepon.model.plan import Bounds
 from keepon.model.result import BoundCheck
 from keepon.model.scenario import Fault
 from keepon.model.tools import Listen, Talk
-from keepon.targets import packets
 from keepon.targets.host import observations, places
 from keepon.targets.host.observations import CARD, SOFTWARE_RECEIVED, Clocks, believed
 from keepon.targets.host.places import clock_limit_ns, parse_map
 from keepon.targets.host.target import ThisHost, check_supported
+from keepon.targets.measured import stamps_table
 from keepon_host.testbed import session as testbed
 from keepon_host.testbed import stations
 from keepon_host.testbed.clocks import Agreement, Offset, Phc
@@ -344,7 +344,7 @@ def test_the_first_bad_frame_is_one_that_is_beyond_its_bound_for_sure(
 def test_the_table_has_a_line_for_each_frame_and_listener() -> None:
     stream = loading.load(TWO).stream[0]
     heard = {"near": listened([5, None], "hardware"), "far": listened([None, 8])}
-    lines = packets.table(stream, talked([1, None]), heard).decode().splitlines()
+    lines = stamps_table(stream, talked([1, None]), heard).decode().splitlines()
     assert lines == [
         "seq,txtime_ns,submitted_ns,tx_software_ns,tx_hardware_ns,listener,rx_hardware_ns,"
         "rx_software_ns,error",

@@ -19,7 +19,7 @@ from keepon.planner import plan as make_plan
 from keepon.planner import stations
 from keepon.planner.checker.runs import Runs
 from keepon.planner.network import documents, grid
-from keepon.planner.parameters import rows
+from keepon.planner.parameters import besteffort
 from keepon.planner.verify import problems, verify
 from keepon.targets.sim.runner import Build, simulate_build
 from station_cases import GIGABIT, Table, chosen, network
@@ -189,7 +189,7 @@ def mistaken(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
             stations.StationPlan, "taken_ps", lambda plan, _: plan.slot_ps, raising=True
         )
     elif kind == "row too short":
-        monkeypatch.setattr(rows, "longest_row", lambda *_: 128)
+        monkeypatch.setattr(besteffort, "longest_row", lambda *_: 128)
     else:
         assert kind == "none"
 

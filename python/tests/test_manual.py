@@ -8,18 +8,22 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from keepon import __version__
-from keepon.cli import export_command
-from keepon.cli.manual import commands, completion, pages, programs
-from keepon.cli.manual.roff import Page, inline
+from keepon.cli import completion, export_command
 from keepon.model import schemafiles
 from keepon_host.checkout import checkout_root
 
 ROOT = checkout_root()
+sys.path.append(str(ROOT / "devtools" / "manual"))
+
+import keepon_manual as pages  # noqa: E402
+from keepon_manual import Page, inline  # noqa: E402
+
 TOOLS = ROOT / "out/build/python/tools"
 NAMES = ["keepon.8", "keepon.7", "keepon-scenario.5", "keepon-talk.1", "keepon-listen.1"]
 
@@ -71,11 +75,11 @@ def test_a_page_with_a_mistake_is_noticed(tmp_path: Path) -> None:
 
 def test_every_command_and_option_is_in_the_page(folder: Path) -> None:
     text = shown(folder / "keepon.8")
-    every = commands.all_commands()
+    every = pages.all_commands()
     assert {"keepon run", "keepon link add", "keepon doctor"} <= {path for path, _ in every}
     for path, command in every:
         assert path in text
-        for term, meaning in commands.parameters(path, command):
+        for term, meaning in pages.parameters(path, command):
             assert term in text, (path, term)
             assert " ".join(meaning.split()) in text, (path, term)
 
@@ -90,7 +94,7 @@ def test_a_synopsis_says_once_what_may_be_left_out(folder: Path) -> None:
 def test_what_help_prints_is_in_the_page(folder: Path) -> None:
     """Options as the command itself prints them, whatever made the page."""
     text = shown(folder / "keepon.8")
-    for path, _ in commands.all_commands():
+    for path, _ in pages.all_commands():
         words = [ROOT / ".venv/bin/keepon", *path.split()[1:], "--help"]
         if path in ("keepon run", "keepon link set"):
             printed = said(*words)
@@ -101,7 +105,7 @@ def test_what_help_prints_is_in_the_page(folder: Path) -> None:
 
 @pytest.mark.parametrize("name", ["keepon-talk", "keepon-listen"])
 def test_every_option_of_the_tools_is_in_their_page(folder: Path, name: str) -> None:
-    printed = programs.help_of(TOOLS / name)
+    printed = pages.help_of(TOOLS / name)
     options = set(re.findall(r"--[a-z-]+", printed))
     assert len(options) > 8
     text = shown(folder / f"{name}.1")

@@ -27,7 +27,7 @@ from network_cases import clash, star
             {"jitter_ns": 200_000},
             r"jitter_ns` .* = 200000: must be between 0 and 100000, the period",
         ),
-        ({"redundancy": 2}, r"redundancy` .* = 2: must be 1"),
+        ({"redundancy": 2}, r"redundancy` .* = 2: must be 1: its frames pass \"br\" alone"),
         ({"tc": 3}, r"tc` .* = 3: must be one of the classes"),
     ],
 )

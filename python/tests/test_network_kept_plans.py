@@ -7,19 +7,17 @@ import copy
 from typing import Any
 
 import pytest
-from helpers import HABITAT
+from helpers import planned_habitat
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from keepon.errors import ConfigError, KeeponError
-from keepon.model import loading
 from keepon.model.scenario import Scenario
 from keepon.planner import plan as make_plan
 from keepon.planner.network import keeping
 from keepon.planner.verify import problems, verify
 from network_cases import star
 
-_HABITAT = loading.load(HABITAT)
-_EARLIER = make_plan(_HABITAT)
+_HABITAT, _EARLIER = planned_habitat()
 
 
 # -- incremental
@@ -33,8 +31,7 @@ def _extended(scenario: Scenario, **keys: Any) -> Scenario:
 
 
 def test_a_stream_is_added_without_moving_the_others() -> None:
-    scenario = loading.load(HABITAT)
-    earlier = make_plan(scenario)
+    scenario, earlier = _HABITAT, _EARLIER
     longer = _extended(scenario, id="F13")
     plan = verify(longer, make_plan(longer, keep=earlier))
     assert plan["status"] == "feasible"
@@ -45,8 +42,7 @@ def test_a_stream_is_added_without_moving_the_others() -> None:
 
 
 def test_a_stream_is_removed_without_moving_the_others() -> None:
-    scenario = loading.load(HABITAT)
-    earlier = make_plan(scenario)
+    scenario, earlier = _HABITAT, copy.deepcopy(_EARLIER)
     shorter = scenario.model_copy(
         update={"stream": [entry for entry in scenario.stream if entry.id != "F3"]}
     )
@@ -79,8 +75,7 @@ def test_adding_says_so_where_it_is_impossible_without_moving() -> None:
 
 
 def test_a_kept_stream_that_cannot_stay_is_refused() -> None:
-    scenario = loading.load(HABITAT)
-    earlier = make_plan(scenario)
+    scenario, earlier = _HABITAT, _EARLIER
     slower = [bridge.model_copy(update={"processing_ns": 3_000}) for bridge in scenario.bridge]
     with pytest.raises(
         ConfigError, match=r"takes another time to or through a bridge now.*plan without --keep"

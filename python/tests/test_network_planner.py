@@ -8,7 +8,7 @@ import math
 from typing import Any
 
 import pytest
-from helpers import HABITAT, ROBOT_CELL
+from helpers import ROBOT_CELL, planned_habitat
 from keepon.cli import session
 from keepon.errors import ConfigError, PlanRejectedError
 from keepon.model import loading
@@ -24,8 +24,7 @@ from keepon.targets.sim.runner import simulate
 from keepon.trial.trial import trial
 from network_cases import clash, decided, star
 
-_HABITAT = loading.load(HABITAT)
-_EARLIER = make_plan(_HABITAT)
+_HABITAT, _EARLIER = planned_habitat()
 
 # -- isolation
 # --------------------------------------------------------------------------------------------------
@@ -594,7 +593,7 @@ advance_ns = 1_000_000
 def test_a_time_at_which_the_users_own_gates_are_shut_is_no_defect_of_the_plan(
     key: str, wrong: str
 ) -> None:
-    path = HABITAT.with_name("three-classes.toml")
+    path = ROBOT_CELL.with_name("three-classes.toml")
     scenario = loading.parse(path.read_text().replace(key, wrong, 1), "shut.toml")
     tried = trial(scenario, verify(scenario, make_plan(scenario)))
     assert tried["unsent"] == {"TC1": {"not_allowed": 10}}

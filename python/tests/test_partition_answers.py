@@ -13,14 +13,22 @@ import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 from keepon.planner.partition import bounds, closed, exact, greedy, pairwise
-from keepon.planner.partition.answer import FEASIBLE, INFEASIBLE, UNKNOWN, Outcome, Witness
 from keepon.planner.partition.check import PASSED, REJECTED, UNCHECKABLE, check
 from keepon.planner.partition.exact import Full
 from keepon.planner.partition.files import answered
-from keepon.planner.partition.generate import Parameters, generate
 from keepon.planner.partition.limits import Limits
-from keepon.planner.partition.problem import Problem, Stream, parse
+from keepon.planner.partition.problem import (
+    FEASIBLE,
+    INFEASIBLE,
+    UNKNOWN,
+    Outcome,
+    Problem,
+    Stream,
+    Witness,
+    parse,
+)
 from keepon.planner.partition.solve import decide
+from keepon_papers.partitions.generate import Parameters, generate
 from partition_cases import Instance, brute_force, extended_instances, instance, plain_instances
 
 SEARCH = settings(

@@ -22,9 +22,9 @@ from keepon.cli import app as cli
 from keepon.cli import partition_command as command
 from keepon.errors import EXIT_INPUT, EXIT_INTERRUPTED, EXIT_MET, EXIT_MISSED, ConfigError
 from keepon.planner.partition import exact, files
-from keepon.planner.partition.generate import Parameters, generate
 from keepon.planner.partition.limits import Limits
 from keepon.planner.partition.problem import parse
+from keepon_papers.partitions.generate import Parameters, generate
 from partition_cases import Instance, instance
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers import HABITAT, TWO_STATIONS, small
+from helpers import TWO_STATIONS, planned_habitat, small
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from keepon.errors import ConfigError, PlanRejectedError
@@ -22,8 +22,7 @@ from keepon.planner import plan as make_plan
 from keepon.planner.verify import problems, verify
 from keepon.trial.trial import trial
 
-HABITAT_SCENARIO = loading.load(HABITAT)
-HABITAT_PLAN = make_plan(HABITAT_SCENARIO)
+HABITAT_SCENARIO, HABITAT_PLAN = planned_habitat()
 
 
 def test_the_habitat_study_gets_the_slots_of_the_design() -> None:

@@ -121,7 +121,7 @@ frame_bytes = 120\nadvance_ns = 4_000_000\n"""
     if feasible:
         verify(made, plan)
     else:
-        assert "frames of its rate meet each other" in plan["why"]["message"]
+        assert "frames of its rate overlap" in plan["why"]["message"]
 
 
 def test_a_merging_unit_beside_a_control_stream_runs_for_a_second() -> None:
@@ -207,7 +207,7 @@ def test_tsnkit_has_every_frame_of_the_talker() -> None:
         ("rate_hz = 4800\nperiod_ns = 208_334", "", "contradicts rate_hz; leave one of the two"),
         ("period_ns = 208_333", "", "rate_hz = 4800 in place of period_ns"),
         ("period_ns = 16_683_333", "", 'rate_hz = "60000/1001" in place of period_ns'),
-        ("rate_hz = 4800", "jitter_ns = 1_000", "must be at least 1667, as its frames have"),
+        ("rate_hz = 4800", "jitter_ns = 1_000", "must be at least 1667, as each frame leaves"),
     ],
 )  # fmt: skip
 def test_what_is_no_rate_is_answered_with_what_works(rate: str, more: str, said: str) -> None:

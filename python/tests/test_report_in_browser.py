@@ -53,12 +53,20 @@ def write(folder: Path, name: str) -> None:
     session.run_scenario(scenario, session.planned(scenario), folder, 1, 0, None)
 
 
+class Pages(dict[str, Path]):
+    """Each is made when a test first asks for it."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def __missing__(self, name: str) -> Path:
+        write(self.root / name, name)
+        return self.setdefault(name, self.root / name / "report.html")
+
+
 @pytest.fixture(scope="module")
-def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    root = tmp_path_factory.mktemp("pages")
-    for name in NAMES:
-        write(root / name, name)
-    return {name: root / name / "report.html" for name in NAMES}
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Pages:
+    return Pages(tmp_path_factory.mktemp("pages"))
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,7 @@ from keepon.model import loading
 from keepon.model.loading import parse
 from keepon.model.plan import Plan
 from keepon.model.result import Result
-from keepon.report import axes, delayplots, gantt, page, screen, sections, topology
+from keepon.report import delayplots, gantt, page, panels, screen, sections, topology
 from keepon.targets.sim.runner import run_all
 
 EXAMPLES = sorted(HABITAT.parent.glob("*.toml"))
@@ -106,7 +106,7 @@ def test_offsets_keep_their_extremes() -> None:
 def test_values_lie_within_their_axis_and_ticks_say_where_they_are(
     values: list[float], scale: float
 ) -> None:
-    axis = axes.around("x", values, scale)
+    axis = panels.around("x", values, scale)
     for value in values:
         assert axis.low <= axis.place(value) <= axis.high
     ticks = axis.ticks

@@ -12,7 +12,16 @@ from typing import Any
 import jsonschema
 import pytest
 from helpers import ROOT, SMALL
-from keepon.model import documents, networktables, policing, scenario, schemafiles, stationtables
+from keepon.model import (
+    documents,
+    networktables,
+    policing,
+    redundancy,
+    scenario,
+    schemafiles,
+    shaping,
+    stationtables,
+)
 from keepon.model.loading import load
 from keepon.model.tables import Table
 from keepon_host.link.options import OPTIONS
@@ -23,7 +32,7 @@ WRITTEN = sorted((ROOT / "examples").rglob("*.toml"))
 CASES = sorted((ROOT / "python" / "tests" / "cases").glob("*.toml"))
 MODELS = {
     name: model
-    for module in (networktables, policing, stationtables, scenario)
+    for module in (networktables, policing, redundancy, shaping, stationtables, scenario)
     for name, model in vars(module).items()
     if isinstance(model, type) and issubclass(model, Table) and name not in ("Table", "Scenario")
 }

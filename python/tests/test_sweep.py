@@ -17,8 +17,8 @@ import pytest
 from helpers import TWO_STATIONS
 from keepon.cli import app, sweep_command
 from keepon.errors import ConfigError
-from keepon.model import changes, loading
-from keepon.report import sweepplot
+from keepon.model import loading
+from keepon.report import picture
 
 PATIENCE_S = 600
 SHORT = ("--set", "duration_s=0.01")
@@ -137,7 +137,7 @@ def test_keys_name_tables(key: str, places: list[tuple[Any, ...]]) -> None:
             table = table.setdefault(each, {}) if isinstance(table, dict) else table[each]
         table[last] = 5
     before = json.dumps(DOCUMENT)
-    assert changes.changed(DOCUMENT, (key, 5)) == expected
+    assert loading.changed(DOCUMENT, (key, 5)) == expected
     assert json.dumps(DOCUMENT) == before
 
 
@@ -155,11 +155,11 @@ def test_plots_have_numbers_at_their_places_and_words_side_by_side() -> None:
         for a in ("4 us", "1000 ns", "8 us") for b in ("x", "y") for seed in (1, 2)
     ]  # fmt: skip
     groups = [rows[n : n + 2] for n in range(0, len(rows), 2)]
-    (axis,) = sweepplot.drawn(groups, ["a_ns", "b"], ["m"]).axes
+    (axis,) = picture.drawn(groups, ["a_ns", "b"], ["m"]).axes
     curves = [container.lines[0].get_xydata().tolist() for container in axis.containers]
     assert curves == [[[1000, 1.5], [4000, 1.5]]] * 2
     assert [text.get_text() for text in axis.figure.legends[0].texts] == ["b = x", "b = y"]
-    (axis,) = sweepplot.drawn(groups, ["b"], ["m"]).axes
+    (axis,) = picture.drawn(groups, ["b"], ["m"]).axes
     assert [text.get_text() for text in axis.get_xticklabels()] == ["x", "y"]
 
 

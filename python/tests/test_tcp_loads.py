@@ -13,7 +13,7 @@ import pytest
 from keepon.errors import ConfigError, SimulationError
 from keepon.machines.queues import Queues, queues_of
 from keepon.machines.traffic import load_words
-from keepon.measure.tcp import tcp_result
+from keepon.measure.simulated import tcp_result
 from keepon.model.scenario import Scenario
 from keepon.planner import plan as make_plan
 from keepon.planner.verify import verify

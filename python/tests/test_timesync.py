@@ -19,7 +19,7 @@ from keepon.cli import session
 from keepon.errors import ConfigError
 from keepon.measure import clocks
 from keepon.measure.statistics import summary
-from keepon.model import documents, hosts, loading, reception, scenariochecks
+from keepon.model import documents, hosts, loading, scenariochecks
 from keepon.model.loading import parse
 from keepon.model.scenario import Scenario
 from keepon.report import page as report
@@ -304,11 +304,11 @@ def test_a_change_of_master_and_lost_syncs_reach_the_simulator() -> None:
 
 def test_sources_follow_host_and_scale() -> None:
     station = loading.load(GPTP).station[0]
-    stage, sources = reception.rx_stage(station, 2.0)
+    stage, sources = hosts.rx_stage(station, 2.0)
     assert stage.median_ns == 2 * hosts.RX_STAGE.median_ns
     assert stage.sigma == hosts.RX_STAGE.sigma
     assert any(source.parameter == "rx_jitter_scale" and source.value == 2.0 for source in sources)
-    ideal, none = reception.rx_stage(station.model_copy(update={"host": "ideal"}), 1.0)
+    ideal, none = hosts.rx_stage(station.model_copy(update={"host": "ideal"}), 1.0)
     assert ideal.median_ns == 0
     assert none == []
 

@@ -102,9 +102,9 @@ void SetGates(PySimulation &self, NodeId bridge, NodeId peer, std::int64_t base_
 {
 	std::vector<GateEntry> gates;
 	for (const auto &[mask, ns] : entries) {
-		if (mask < 0 || mask > 0xff)
+		if (mask < 0 || mask > 0x1ff)
 			throw ValueError("gates: mask " + std::to_string(mask) +
-					 " is not within 0 to 255");
+					 " is not within 0 to 511");
 		gates.push_back({ static_cast<std::uint32_t>(mask), ns });
 	}
 	self.Idle().SetGates(bridge, peer, base_ns, gates);
@@ -195,7 +195,39 @@ NB_MODULE(_sim, m)
 				self.Idle().SetPsfp(bridge, Made<PsfpSpec>(spec, "policing"));
 			},
 			"bridge"_a, "spec"_a)
+		.def(
+			"set_shaper",
+			[](PySimulation &self, NodeId bridge, NodeId peer, int queue,
+			   std::int64_t idle_slope_bps) {
+				self.Idle().SetShaper(bridge, peer, queue, idle_slope_bps);
+			},
+			"bridge"_a, "peer"_a, "queue"_a, "idle_slope_bps"_a)
+		.def(
+			"add_way",
+			[](PySimulation &self, FlowId stream, const std::vector<NodeId> &route) {
+				self.Idle().AddWay(stream, route);
+			},
+			"stream"_a, "route"_a)
+		.def(
+			"set_generation",
+			[](PySimulation &self, NodeId node, FlowId stream) {
+				self.Idle().SetGeneration(node, stream);
+			},
+			"node"_a, "stream"_a)
+		.def(
+			"set_recovery",
+			[](PySimulation &self, NodeId node, nb::handle spec) {
+				self.Idle().SetRecovery(node, Made<RecoverySpec>(spec, "recovery"));
+			},
+			"node"_a, "spec"_a)
 		.def("set_gates", &SetGates, "bridge"_a, "peer"_a, "base_ns"_a, "entries"_a)
+		.def(
+			"set_preemption",
+			[](PySimulation &self, NodeId bridge, NodeId peer, std::int64_t queues,
+			   std::int64_t min_fragment_bytes) {
+				self.Idle().SetPreemption(bridge, peer, queues, min_fragment_bytes);
+			},
+			"bridge"_a, "peer"_a, "queues"_a, "min_fragment_bytes"_a = 64)
 		.def(
 			"add_stream",
 			[](PySimulation &self, nb::handle spec) {

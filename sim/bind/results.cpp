@@ -105,6 +105,8 @@ nb::dict FlowCounts(const Simulation &simulation, FlowId number,
 	dict["wrong_bytes"] = flow.wrong_bytes;
 	dict["duplicates"] = flow.duplicates;
 	dict["ghosts"] = flow.ghosts;
+	if (flow.redundant)
+		dict["split"] = flow.split;
 	return dict;
 }
 
@@ -274,6 +276,37 @@ nb::dict CpuSummary(const HostCpu &cpu)
 namespace
 {
 
+nb::dict CountersOf(SequenceRecovery &recovery, TimePs now)
+{
+	const SequenceRecovery::Counters &count = recovery.CountersAt(now);
+	nb::dict dict;
+	dict["passed"] = count.passed;
+	dict["discarded"] = count.discarded;
+	dict["out_of_order"] = count.out_of_order;
+	dict["rogue"] = count.rogue;
+	dict["lost"] = count.lost;
+	dict["resets"] = count.resets;
+	dict["latent_errors"] = count.latent_errors;
+	return dict;
+}
+
+/// By stream; `ports`: of individual recovery, by the neighbour's number.
+template <class Peer>
+nb::dict Recovered(const World &world, const std::vector<StreamRecovery *> &recoveries, Peer peer)
+{
+	nb::dict streams;
+	for (StreamRecovery *recovery : recoveries) {
+		nb::dict dict = CountersOf(recovery->Whole(), world.now);
+		nb::dict ports;
+		for (auto &[port, individual] : recovery->Individual())
+			ports[nb::int_(peer(port))] = CountersOf(individual, world.now);
+		if (recovery->Spec().individual)
+			dict["ports"] = ports;
+		streams[world.flows[recovery->Spec().stream].id.c_str()] = dict;
+	}
+	return streams;
+}
+
 /// What a station with one port says beside its own.
 void AddPortSummary(nb::dict &dict, const Simulation &simulation, Port &port)
 {
@@ -314,6 +347,15 @@ nb::dict StationSummary(Simulation &simulation, NodeId node)
 	dict["host_tails"] = ToDict(station.HostTails());
 	if (station.Cpu().Contended())
 		dict["cpu"] = CpuSummary(station.Cpu());
+	std::vector<StreamRecovery *> recoveries;
+	for (StreamRecovery &recovery : station.Recoveries())
+		recoveries.push_back(&recovery);
+	if (!recoveries.empty()) {
+		const World &world = simulation.State();
+		dict["recovery"] = Recovered(world, recoveries, [&](std::uint32_t port) {
+			return world.ends[world.ends[station.PortAt(port).End()].peer].node;
+		});
+	}
 	if (station.Ports() == 1) {
 		AddPortSummary(dict, simulation, station.PortAt(0));
 		return dict;
@@ -339,6 +381,8 @@ nb::dict BridgeSummary(const Simulation &simulation, NodeId node)
 		dict["placeholders_discarded"] = simulation.PlaceholdersAt(port.end);
 		dict["forwarded"] = port.forwarded;
 		dict["forwarded_bytes"] = port.forwarded_bytes;
+		if (port.egress.Merges()) // what few runs have is not said by the others
+			dict["preemptions"] = port.preemptions;
 		dict["queue_drops"] = port.queue_drops;
 		dict["gate_drops"] = port.gate_drops;
 		dict["waiting"] = port.egress.Waiting();
@@ -348,6 +392,10 @@ nb::dict BridgeSummary(const Simulation &simulation, NodeId node)
 	nb::dict dict;
 	dict["name"] = bridge.Name();
 	dict["ports"] = ports;
+	if (const auto recoveries = bridge.Recoveries(); !recoveries.empty())
+		dict["recovery"] = Recovered(world, recoveries, [&](std::uint32_t port) {
+			return bridge.Ports()[port].peer;
+		});
 	const Psfp *psfp = bridge.Policing();
 	if (!psfp)
 		return dict;

@@ -500,6 +500,22 @@ void BindPsfp(nb::module_ &m)
 		.Parts("filters", &P::filters);
 }
 
+void BindFrer(nb::module_ &m)
+{
+	using R = RecoverySpec;
+	SpecClass<R>(m, "RecoverySpec")
+		.Whole("stream", &R::stream, 0, kU32Max)
+		.Word("algorithm", &R::match, "vector|match")
+		.Whole("history_length", &R::history_length, 2, 32'767)
+		.Whole("reset_ns", &R::reset_ns, 1, 1000 * kNsPerS)
+		.Any("individual", &R::individual)
+		.Any("untag", &R::untag)
+		.Whole("latent_period_ns", &R::latent_period_ns, 0, 1000 * kNsPerS)
+		.Whole("latent_reset_ns", &R::latent_reset_ns, 1, 1000 * kNsPerS)
+		.Whole("latent_difference", &R::latent_difference, 0, kU32Max)
+		.Whole("latent_paths", &R::latent_paths, 1, 65'535);
+}
+
 void BindSync(nb::module_ &m)
 {
 	using V = ServoSpec;
@@ -543,6 +559,7 @@ void BindSpecs(nb::module_ &m)
 	BindNodes(m);
 	BindFlows(m);
 	BindPsfp(m);
+	BindFrer(m);
 	BindSync(m);
 }
 
@@ -551,6 +568,7 @@ template BridgeSpec Made(nb::handle, const std::string &);
 template StreamSpec Made(nb::handle, const std::string &);
 template LoadSpec Made(nb::handle, const std::string &);
 template PsfpSpec Made(nb::handle, const std::string &);
+template RecoverySpec Made(nb::handle, const std::string &);
 template PtpSpec Made(nb::handle, const std::string &);
 
 } // namespace keepon::sim::bind

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "keepon/sim/credit_shaper.hpp"
+
 namespace keepon::sim
 {
 
@@ -55,6 +57,17 @@ void Bridge::SetGates(std::uint32_t port, std::int64_t base_ns,
 		oscillator_, clock_.get());
 }
 
+void Bridge::SetShaper(std::uint32_t port, int queue, std::int64_t idle_slope_bps)
+{
+	EgressPort &egress = ports_[port].egress;
+	egress.SetSelection(queue, std::make_unique<CreditShaper>(egress, queue, idle_slope_bps));
+}
+
+void Bridge::SetPreemption(std::uint32_t port, const MacMerge &merge)
+{
+	ports_[port].egress.SetMerge(merge);
+}
+
 void Bridge::SetPsfp(const PsfpSpec &spec, const std::vector<std::vector<std::uint32_t>> &streams)
 {
 	auto psfp = std::make_unique<Psfp>(world_, name_, spec, streams, [this](TimePs t) {
@@ -62,6 +75,16 @@ void Bridge::SetPsfp(const PsfpSpec &spec, const std::vector<std::vector<std::ui
 	});
 	psfp_ = psfp.get();
 	ingress_.AddFilter(std::move(psfp));
+}
+
+Frer &Bridge::Redundancy()
+{
+	if (!frer_) {
+		auto frer = std::make_unique<Frer>();
+		frer_ = frer.get();
+		ingress_.AddFilter(std::move(frer));
+	}
+	return *frer_;
 }
 
 void Bridge::OnArrive(std::uint32_t index)
@@ -80,11 +103,29 @@ void Bridge::OnArrive(std::uint32_t index)
 		return;
 	}
 	const auto &exits = *decision.exits;
-	for (std::size_t i = 0; i < exits.size(); i++) {
-		const std::uint32_t copy = i == 0 ? index : world_.packets.Add(arrived);
-		world_.packets[copy].listeners = exits[i].listeners;
-		world_.packets[copy].header.drop_eligible = decision.drop_eligible;
-		Enqueue(ports_[exits[i].port], decision.queue, copy);
+	std::uint32_t copies = 0;
+	std::int64_t reached = 0;
+	for (const IngressPipeline::Exit &exit : exits) {
+		if (exit.port == arrived.port)
+			continue; // a frame never goes back (clause 8.6.1)
+		const std::uint32_t copy = copies++ == 0 ? index : world_.packets.Add(arrived);
+		Packet &packet = world_.packets[copy];
+		packet.listeners = exit.listeners;
+		reached += exit.listeners;
+		packet.header.drop_eligible = decision.drop_eligible;
+		packet.header.sequence = decision.sequence;
+		if (arrived.header.sequence < 0 && decision.sequence >= 0)
+			packet.frame_bytes += kRtagBytes;
+		else if (arrived.header.sequence >= 0 && decision.sequence < 0)
+			packet.frame_bytes -= kRtagBytes;
+		Enqueue(ports_[exit.port], decision.queue, copy);
+	}
+	if (copies == 0) {
+		world_.Lose(node_, arrived.flow, arrived.seq,
+			    world_.Place(name_ + " unknown destination"), arrived.listeners);
+		world_.packets.Free(index);
+	} else if (decision.sequence >= 0) {
+		world_.flows[arrived.flow].split += reached - arrived.listeners;
 	}
 }
 
@@ -143,6 +184,8 @@ void Bridge::OnTransmit(EgressPort &egress, const QueuedFrame &queued, const Tra
 
 	port.forwarded++;
 	port.forwarded_bytes += frame.frame_bytes;
+	port.preemptions += sent.mpackets - 1;
+	world_.packets[packet].mpackets = static_cast<std::uint16_t>(sent.mpackets);
 	world_.trace.Add(TraceKind::kForward, node_, frame.flow, frame.seq, sfd);
 	const Flow &flow = world_.flows[frame.flow];
 	if (flow.talker == node_)

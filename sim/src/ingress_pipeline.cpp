@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "keepon/sim/ingress_pipeline.hpp"
 
+#include <algorithm>
+
 namespace keepon::sim
 {
 
@@ -25,6 +27,14 @@ void IngressPipeline::AddRoute(const FrameHeader &header, std::uint32_t port)
 	entry.exits.push_back({ static_cast<std::uint16_t>(port), 1 });
 }
 
+void IngressPipeline::AddWay(const FrameHeader &header, std::uint32_t port)
+{
+	Entry &entry = EntryOf(header);
+	const auto same = [port](const Exit &exit) { return exit.port == port; };
+	if (std::none_of(entry.exits.begin(), entry.exits.end(), same))
+		entry.exits.push_back({ static_cast<std::uint16_t>(port), 1 });
+}
+
 void IngressPipeline::AddReceiver(const FrameHeader &header, Receiver &receiver)
 {
 	EntryOf(header).receiver = &receiver;
@@ -41,7 +51,8 @@ IngressPipeline::Decision IngressPipeline::Decide(const Packet &packet, TimePs n
 	decision.receiver = entry->receiver;
 	if (decision.receiver)
 		return decision;
-	Treatment treatment{ packet.header.priority, packet.header.drop_eligible };
+	Treatment treatment{ packet.header.priority, packet.header.drop_eligible,
+			     packet.header.sequence };
 	for (const auto &filter : filters_) {
 		if (const auto place = filter->Drops(packet, entry->stream, now, treatment)) {
 			decision.place = *place;
@@ -51,6 +62,7 @@ IngressPipeline::Decision IngressPipeline::Decide(const Packet &packet, TimePs n
 	decision.exits = &entry->exits;
 	decision.queue = queues_[static_cast<std::size_t>(treatment.priority)];
 	decision.drop_eligible = treatment.drop_eligible;
+	decision.sequence = treatment.sequence;
 	return decision;
 }
 

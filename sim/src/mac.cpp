@@ -11,7 +11,10 @@ Transmission Mac::Send(std::uint32_t frame_bytes, TimePs earliest)
 	const std::int64_t ready =
 		std::max(OnTick(oscillator_.Local(std::max<TimePs>(earliest, 0))), free_local_);
 
-	last_ = { pauses_.empty() ? ready : AfterPauses(ready), frame_bytes, byte_time_ps_ };
+	last_ = {};
+	last_.start = pauses_.empty() ? ready : AfterPauses(ready);
+	last_.frame_bytes = frame_bytes;
+	last_.byte_time_ps = byte_time_ps_;
 	free_local_ = last_.End();
 	free_ = oscillator_.TrueOf(free_local_);
 	return last_;
@@ -42,17 +45,18 @@ std::int64_t Mac::AfterPauses(std::int64_t ready)
 	return start;
 }
 
-Transmission Mac::CutShort(TimePs now)
+std::uint32_t Mac::BytesBegun(TimePs now) const
 {
 	const std::int64_t sent = oscillator_.Local(now) - last_.Sfd();
-	const std::int64_t bytes = sent < 0 ? 0 : sent / byte_time_ps_ + 1;
 
-	if (bytes >= last_.frame_bytes)
-		return last_;
-	last_.frame_bytes = static_cast<std::uint32_t>(bytes);
+	return static_cast<std::uint32_t>(std::max<std::int64_t>(CeilDiv(sent, byte_time_ps_), 0));
+}
+
+void Mac::EndAfter(std::uint32_t frame_bytes)
+{
+	last_.frame_bytes = frame_bytes;
 	free_local_ = last_.End();
 	free_ = oscillator_.TrueOf(free_local_);
-	return last_;
 }
 
 } // namespace keepon::sim

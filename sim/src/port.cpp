@@ -234,6 +234,8 @@ void Port::OnWire(const WireFrame &wire)
 	Packet packet;
 	packet.seq = header.seq;
 	packet.header = HeaderOf(header);
+	if (flow.tags)
+		packet.header.sequence = static_cast<std::uint16_t>(header.seq);
 	packet.flow = flow_id;
 	packet.frame_bytes = wire.frame_bytes;
 	packet.listeners = static_cast<std::uint16_t>(flow.listeners.size());

@@ -103,16 +103,20 @@ void Simulation::Settle(TimePs until)
 void Simulation::Arrive(std::uint32_t end_index, std::uint32_t index)
 {
 	LinkEnd &end = world_.ends[end_index];
-	const Packet &packet = world_.packets[index];
+	Packet &packet = world_.packets[index];
+	packet.port = static_cast<std::uint16_t>(end.port);
 	const TimePs sent = packet.sfd_ps - world_.ends[end.peer].propagation_ps;
-	const TimePs complete = packet.sfd_ps + TimePs{ packet.frame_bytes } * end.byte_time_ps;
+	const TimePs complete = world_.now - end.receive_ps;
 	Node &node = nodes_[end.node];
 	if (sent < end.up_ps && complete > end.down_ps) {
 		world_.Lose(end.node, packet.flow, packet.seq, end.cut_place, packet.listeners);
 		world_.packets.Free(index);
 		return;
 	}
-	if (end.loss > 0 && end.loss_rng->Unit() < end.loss) {
+	bool is_lost = false;
+	for (int left = packet.mpackets; end.loss > 0 && left > 0 && !is_lost; left--)
+		is_lost = end.loss_rng->Unit() < end.loss;
+	if (is_lost) {
 		world_.Lose(end.node, packet.flow, packet.seq, end.loss_place, packet.listeners);
 		world_.packets.Free(index);
 		return;

@@ -211,7 +211,8 @@ void Simulation::AddLink(NodeId a, NodeId b, std::int64_t rate_bps, std::int64_t
 		if (ports[i])
 			node.station->AddPort(std::move(ports[i]));
 		else
-			node.bridge->AddPort(first + i, ids[1 - i], nodes_[ids[1 - i]].name);
+			world_.ends[first + i].port = node.bridge->AddPort(first + i, ids[1 - i],
+									   nodes_[ids[1 - i]].name);
 		world_.ends[first + i].onlooker = node.station.get();
 	}
 }
@@ -267,9 +268,9 @@ void Simulation::SetGates(NodeId bridge, NodeId peer, std::int64_t base_ns,
 		if (entry.ns <= 0 || entry.ns > 100 * kNsPerS)
 			throw ValueError("gates of " + Quoted(node.name) + ": interval " +
 					 std::to_string(entry.ns) + " ns is not within 1 to 1e11");
-		if (entry.mask > 0xff)
+		if (entry.mask > (GateEntry::kHold | 0xff))
 			throw ValueError("gates of " + Quoted(node.name) + ": mask " +
-					 std::to_string(entry.mask) + " is not within 0 to 255");
+					 std::to_string(entry.mask) + " is not within 0 to 511");
 		cycle_ns += entry.ns;
 	}
 	if (cycle_ns > 100 * kNsPerS)
@@ -278,6 +279,46 @@ void Simulation::SetGates(NodeId bridge, NodeId peer, std::int64_t base_ns,
 	if (base_ns < 0)
 		throw ValueError("base_ns = " + std::to_string(base_ns) + " is negative");
 	node.bridge->SetGates(static_cast<std::uint32_t>(port), base_ns, entries);
+}
+
+void Simulation::SetShaper(NodeId bridge, NodeId peer, int queue, std::int64_t idle_slope_bps)
+{
+	CheckBuilding();
+	const Node &node = NodeAt(bridge, "bridge");
+	NodeAt(peer, "peer");
+	const int port = node.bridge ? node.bridge->PortTo(peer) : -1;
+	const auto refuse = [&](const std::string &problem) {
+		throw ValueError("shaper of " + Quoted(node.name) + " towards " +
+				 Quoted(nodes_[peer].name) + ": " + problem);
+	};
+	if (port < 0)
+		refuse("there is no such port of a bridge");
+	if (queue < 0 || queue >= EgressPort::kQueues)
+		refuse("queue " + std::to_string(queue) + " is not within 0 to 7");
+	node.bridge->SetShaper(static_cast<std::uint32_t>(port), queue, idle_slope_bps);
+}
+
+void Simulation::SetPreemption(NodeId bridge, NodeId peer, std::int64_t queues,
+			       std::int64_t min_fragment_bytes)
+{
+	CheckBuilding();
+	const Node &node = NodeAt(bridge, "bridge");
+	NodeAt(peer, "peer");
+	const int port = node.bridge ? node.bridge->PortTo(peer) : -1;
+	if (port < 0)
+		throw ValueError("preemption of " + Quoted(node.name) + " towards " +
+				 Quoted(nodes_[peer].name) + ": there is no such port of a bridge");
+	if (queues < 1 || queues > 254)
+		throw ValueError("preemption of " + Quoted(node.name) + ": preemptable queues " +
+				 std::to_string(queues) +
+				 " are not within 1 to 254: some, and not all");
+	if (min_fragment_bytes < 64 || min_fragment_bytes > 256 || min_fragment_bytes % 64)
+		throw ValueError("preemption of " + Quoted(node.name) +
+				 ": min_fragment_bytes = " + std::to_string(min_fragment_bytes) +
+				 " is not 64, 128, 192 or 256");
+	node.bridge->SetPreemption(static_cast<std::uint32_t>(port),
+				   MacMerge(static_cast<std::uint32_t>(queues),
+					    static_cast<std::uint32_t>(min_fragment_bytes)));
 }
 
 void Simulation::SetPsfp(NodeId bridge, const PsfpSpec &spec)
@@ -482,6 +523,66 @@ FlowId Simulation::AddStream(StreamSpec spec)
 	SetSource(id,
 		  talker.AddApplication(std::make_unique<StreamTalker>(world_, talker, id, spec)));
 	return id;
+}
+
+Flow &Simulation::RedundantAt(FlowId stream)
+{
+	CheckBuilding();
+	if (stream >= world_.flows.size() || !world_.flows[stream].is_stream)
+		throw ValueError("stream = " + std::to_string(stream) + " does not exist");
+	Flow &flow = world_.flows[stream];
+	if (flow.listeners.size() > 1)
+		throw ValueError("stream " + Quoted(flow.id) +
+				 ": several ways lead to one listener: give a stream for each");
+	return flow;
+}
+
+void Simulation::AddWay(FlowId stream, const std::vector<NodeId> &route)
+{
+	Flow &flow = RedundantAt(stream);
+	const std::string what = "stream " + Quoted(flow.id);
+	CheckRoute(what, flow.talker, route, flow.listeners[0]);
+	if (PortTowards(flow.talker, route, flow.listeners[0]) != flow.port)
+		throw ValueError(what + ": its ways leave its talker by different ports");
+	for (std::size_t i = 0; i < route.size(); i++) {
+		Bridge &bridge = *nodes_[route[i]].bridge;
+		const NodeId next = i + 1 < route.size() ? route[i + 1] : flow.listeners[0];
+		bridge.Ingress().AddWay(flow.header,
+					static_cast<std::uint32_t>(bridge.PortTo(next)));
+	}
+	flow.redundant = true;
+}
+
+void Simulation::SetGeneration(NodeId node, FlowId stream)
+{
+	Flow &flow = RedundantAt(stream);
+	const Node &where = NodeAt(node, "node");
+	if (where.bridge) {
+		Bridge &bridge = *where.bridge;
+		bridge.Redundancy().Generate(bridge.Ingress().StreamOf(flow.header));
+	} else if (node == flow.talker) {
+		flow.tags = true;
+	} else {
+		throw ValueError("stream " + Quoted(flow.id) + ": " + Quoted(where.name) +
+				 " is neither a bridge nor its talker");
+	}
+}
+
+void Simulation::SetRecovery(NodeId node, const RecoverySpec &spec)
+{
+	const Flow &flow = RedundantAt(spec.stream);
+	const Node &where = NodeAt(node, "node");
+	StreamRecovery recovery(world_, where.name, spec);
+	if (where.bridge) {
+		Bridge &bridge = *where.bridge;
+		bridge.Redundancy().Recover(bridge.Ingress().StreamOf(flow.header),
+					    std::move(recovery));
+	} else if (node == flow.listeners[0]) {
+		where.station->SetRecovery(flow.header, std::move(recovery));
+	} else {
+		throw ValueError("stream " + Quoted(flow.id) + ": " + Quoted(where.name) +
+				 " is neither a bridge nor its listener");
+	}
 }
 
 FlowId Simulation::AddFlow(const FlowSpec &spec)

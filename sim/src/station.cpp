@@ -85,12 +85,19 @@ void Station::AddReceiver(const FrameHeader &header, Receiver &receiver)
 	receives_ = true;
 }
 
+void Station::SetRecovery(const FrameHeader &header, StreamRecovery recovery)
+{
+	receptions_[header.Address()].recovery = &recoveries_.emplace_back(std::move(recovery));
+	receives_ = true;
+}
+
 bool Station::OnlyCounts(const FrameHeader &header)
 {
 	if (cpu_.Contended())
 		return false;
 	const Reception *reception = receives_ ? receptions_.Find(header.Address()) : nullptr;
-	return !reception || !reception->receiver;
+	// Which of several ports a copy comes by first matters.
+	return !reception || !(reception->receiver || reception->recovery);
 }
 
 void Station::Start()
@@ -131,12 +138,23 @@ void Station::Receive(Port &port, std::uint32_t index)
 		reception->receiver->OnReceive(node_, packet);
 		return;
 	}
+	if (reception->recovery && packet.header.sequence >= 0) {
+		if (const auto place = reception->recovery->Drops(packet, world_.now)) {
+			world_.Lose(node_, packet.flow, packet.seq, *place, packet.listeners);
+			return;
+		}
+	}
 	const std::size_t l = reception->listener;
-	world_.Deliver(node_, packet, l);
+	const auto seq = static_cast<std::size_t>(packet.seq);
 	Flow &flow = world_.flows[packet.flow];
+	if (flow.redundant && flow.records.arrival_ps[l][seq] >= 0) {
+		world_.Lose(node_, packet.flow, packet.seq, world_.Place(name_ + " once more"),
+			    packet.listeners);
+		return;
+	}
+	world_.Deliver(node_, packet, l);
 	if (!flow.is_stream)
 		return;
-	const auto seq = static_cast<std::size_t>(packet.seq);
 	if (flow.records.arrival_ps[l][seq] >= 0)
 		return;
 	flow.records.arrival_ps[l][seq] = packet.sfd_ps;

@@ -21,8 +21,10 @@ struct Checks {
 };
 
 void TestApplication(Checks &checks);
+void TestCreditShaper(Checks &checks);
 void TestEgressPort(Checks &checks);
 void TestEventQueue(Checks &checks);
+void TestFrer(Checks &checks);
 void TestGates(Checks &checks);
 void TestHostCpu(Checks &checks);
 void TestIngressPipeline(Checks &checks);

@@ -10,8 +10,10 @@ int main()
 	keepon::sim::test::Checks checks;
 
 	keepon::sim::test::TestApplication(checks);
+	keepon::sim::test::TestCreditShaper(checks);
 	keepon::sim::test::TestEgressPort(checks);
 	keepon::sim::test::TestEventQueue(checks);
+	keepon::sim::test::TestFrer(checks);
 	keepon::sim::test::TestGates(checks);
 	keepon::sim::test::TestHostCpu(checks);
 	keepon::sim::test::TestIngressPipeline(checks);

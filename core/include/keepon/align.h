@@ -2,7 +2,7 @@
 /*
  * The grid on which slots ought to start (k x slot time in PHC time), the error of a slot against
  * the grid, and the trims that remove the error. Feed-forward: the error of any future slot follows
- * from the clock law and the slot lengths. Also the bounds on the error (docs/model.md). This room
+ * from the clock law and the slot lengths. Also the bounds on the error (docs/model.md). This file
  * does not know the ring; `pacer` applies its results.
  */
 #ifndef KPN_ALIGN_H
@@ -57,7 +57,7 @@ static inline u64 kpn_grid_floor(const struct kpn_grid *grid, s64 ns, u32 ps)
  * @drift: PHC time of a nominal slot minus slot time, 2^-44 ns
  * @growth, @quantum_fine, @half_fine: |drift|, the quantum and half of it, 2^-44 ns
  * @period_slots: slots in which the error grows by a quantum, rounded down
- * @carried: on the grid: error of the slot behind next_trim_seq if next_trim_seq had nominal
+ * @carried: on the grid: error of the slot after next_trim_seq if next_trim_seq had nominal
  *	length, in the direction of the drift, 2^-44 ns
  * @carries: trims that still follow from @carried before the clock law renews it; 0 after any
  *	change

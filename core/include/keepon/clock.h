@@ -2,7 +2,7 @@
 /*
  * The emulated PTP hardware clock: PHC time as a function of the wire position (KeepON paper
  * section 3.2, with wire time in place of a slot count, so that slots of different lengths do not
- * disturb it). This room does not know where the wire is now; `observe` does.
+ * disturb it). This file does not know where the wire is now; `observe` does.
  */
 #ifndef KPN_CLOCK_H
 #define KPN_CLOCK_H

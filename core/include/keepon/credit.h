@@ -2,7 +2,7 @@
 /*
  * The credit of one class, by the law of the credit-based shaper (IEEE 802.1Q-2022 clause 8.6.8.2
  * and Annex L). It counts slots, as the wire does, not time: a frame has its slot to itself,
- * padding included, so that every frame costs the same. This room knows no ring, no clock and no
+ * padding included, so that every frame costs the same. This file knows no ring, no clock and no
  * partition.
  *
  *	slot	0   1   2   3   4   5   6   7   8   9   10	port rate / idle slope = 2.5

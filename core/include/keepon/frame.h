@@ -67,7 +67,7 @@ enum kpn_frame_flags {
  * @slots: number of slots it takes
  * @seq: slot it was last placed in, the first of them
  *
- * While the frame is pending, @verdict and all members behind it are private to the core.
+ * While the frame is pending, @verdict and all members after it are private to the core.
  */
 struct kpn_frame {
 	const void *data;

@@ -3,7 +3,7 @@
  * What to send next on a standard NIC: frames with a txtime at their times, all others in the gaps.
  * This is the software best effort of the SO_TXTIME proposal (RFC "Time based packet transmission",
  * 2017, "Things todo"). The proposal leaves open when a frame is late and what becomes of it; this
- * room decides that (docs/qdiscs.md). Freestanding: the simulator and sch_guard.ko decide by it.
+ * file decides that (docs/qdiscs.md). Freestanding: the simulator and sch_guard.ko decide by it.
  *
  * The caller keeps two queues, one ordered by txtime, one a FIFO, and passes only their heads.
  *

@@ -34,7 +34,7 @@ enum kpn_placeholder {
  * struct kpn_nic_caps - limits of one backend; constant while a pacer uses it
  * @ring_slots_min, @ring_slots_max, @ring_slots_multiple: possible ring sizes
  * @reserved_slots: descriptors that must stay unposted (often 1); max_posted = ring - reserved
- * @prefetch_slots_max: frames behind the one on the wire that the NIC may already have fetched
+ * @prefetch_slots_max: frames after the one on the wire that the NIC may already have fetched
  *	(prefetch and FIFO together, at the slot length the limits were asked for); they can no
  *	longer be changed
  * @index_counts_done: true: the index passes a frame when its last bit has left; false: when the

@@ -3,7 +3,7 @@
  * Where is the wire now? The strip: an interval for the wire position at any CPU time, kept from
  * readings of a late, coarse index under two stated bounds - on the relative drift of the CPU
  * counter and on its wander (docs/model.md). Sound as long as the bounds hold; an empty strip
- * proves that they do not, or that the wire was idle unseen. This room knows neither slots nor PHC
+ * proves that they do not, or that the wire was idle unseen. This file knows neither slots nor PHC
  * time.
  *
  * A reading says: the wire was at or past `lower` at one CPU time, and not past `upper` at another.

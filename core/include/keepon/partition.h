@@ -2,7 +2,7 @@
 /*
  * Which traffic classes may use a slot: class masks whose period is independent of the ring (KeepON
  * paper section 5.1, with masks in place of one owner). Kept as one bit plane per class, so that
- * the next slot of a class is found a word at a time. This room knows no ring and no clock, and
+ * the next slot of a class is found a word at a time. This file knows no ring and no clock, and
  * owns no memory.
  */
 #ifndef KPN_PARTITION_H

@@ -2,7 +2,7 @@
 /*
  * Frames that wait before the ring: scheduled ones in a heap by txtime (earliest first, ties in
  * order of submission), and two queues per class in order of arrival: scheduled frames that lost
- * their own slot and wait for another, and best effort. Each is bounded per class; this room owns
+ * their own slot and wait for another, and best effort. Each is bounded per class; this file owns
  * no memory (KeepON paper section 5.2).
  */
 #ifndef KPN_PREBUFFER_H

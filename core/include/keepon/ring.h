@@ -14,7 +14,7 @@
 
 /**
  * struct kpn_cursor - a place between two slots
- * @seq: slot behind it; @ps: start of that slot on the wire; @desc: its descriptor
+ * @seq: slot after it; @ps: start of that slot on the wire; @desc: its descriptor
  */
 struct kpn_cursor {
 	u64 seq;
@@ -92,7 +92,7 @@ static inline struct kpn_frame *kpn_ring_frame(const struct kpn_ring *ring, u64 
 	return ring->slot[kpn_ring_desc(ring, seq)].frame;
 }
 
-/** kpn_ring_next_desc() - the descriptor behind @desc */
+/** kpn_ring_next_desc() - the descriptor after @desc */
 static inline u32 kpn_ring_next_desc(const struct kpn_ring *ring, u32 desc)
 {
 	return desc + 1 == ring->slots ? 0 : desc + 1;

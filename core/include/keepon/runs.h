@@ -36,7 +36,7 @@ struct kpn_runs {
 };
 
 /**
- * kpn_runs_take() - @frames of @frame_bytes each have arrived, right behind those of the last call
+ * kpn_runs_take() - @frames of @frame_bytes each have arrived, right after those of the last call
  * @place: of the first; @position_ps: of its reference plane
  */
 void kpn_runs_take(struct kpn_runs *runs, u64 place, u32 frames, u32 frame_bytes, u64 position_ps);

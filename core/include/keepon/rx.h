@@ -3,7 +3,7 @@
  * The receive ring as a clock (KeepON paper section 4.2, D7-D16). A peer that keeps its wire
  * saturated sends a ruler: every frame, placeholders included, is a mark whose place on the peer's
  * wire is known to the byte. The index of the receive ring says where that wire is now, as on the
- * transmit side: a strip (`observe`). This room knows neither PHC time nor the transmit ring.
+ * transmit side: a strip (`observe`). This file knows neither PHC time nor the transmit ring.
  *
  * The driver walks its receive ring anyway, to drop placeholders. After a long pause the ring is
  * full, and the time for one walk would have no bound. So the driver walks in beats. A beat reads
@@ -50,11 +50,11 @@ struct kpn_rx_config {
  *	head
  * @readings: readings of the index; @stops: of those, contradicted by an idle wire or lost frames
  * @first_end_ps: end of the first frame taken since the last reading
- * @open_ns: CPU time at which the frame behind those of the last reading had not ended
+ * @open_ns: CPU time at which the frame after those of the last reading had not ended
  * @taken: frames taken since the last reading
  * @left: frames of the last reading still to be taken; @before_ns, @after_ns: CPU time around it
  * @budget_frames: frames that one beat may take
- * @gap: frames are missing among or behind those of this reading
+ * @gap: frames are missing among or after those of this reading
  */
 struct kpn_rx {
 	struct kpn_strip strip;
@@ -140,7 +140,7 @@ void kpn_rx_show(struct kpn_rx *rx, u64 frames, u64 before_ns, u64 after_ns);
 u32 kpn_rx_due(const struct kpn_rx *rx);
 
 /**
- * kpn_rx_lost() - frames were lost for lack of room in the ring: some are missing among or behind
+ * kpn_rx_lost() - frames were lost for lack of room in the ring: some are missing among or after
  * those shown
  */
 void kpn_rx_lost(struct kpn_rx *rx);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * A frame longer than a slot: the slots it takes, and the contents of their descriptors. All slots
- * of a frame together last as long as the same number of nominal slots, so that everything behind
+ * of a frame together last as long as the same number of nominal slots, so that everything after
  * them stays where it is.
  *
  *	slots		|------|------|------|------|
@@ -44,7 +44,7 @@ struct kpn_span_rule {
  * @fragments: how many of them, from the first on, hold the frame
  * @frame_bytes: length of the frame on the wire, padding and FCS included
  * @fragment_bytes: bytes of the frame in each fragment but the last two
- * @short_bytes: frame bytes of each placeholder behind the frame but the last
+ * @short_bytes: frame bytes of each placeholder after the frame but the last
  * @last_bytes: frame bytes of the last placeholder; 0: the frame ends in the last descriptor
  */
 struct kpn_span {

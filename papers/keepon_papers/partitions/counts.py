@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from keepon.planner.partition.answer import FEASIBLE, INFEASIBLE, UNKNOWN
+from keepon.planner.partition.problem import FEASIBLE, INFEASIBLE, UNKNOWN
 from keepon_papers.document import Cell, Sets
 from keepon_papers.partitions.sets import Finding
 from keepon_papers.partitions.settings import TABLE5

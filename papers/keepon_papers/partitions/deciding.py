@@ -15,10 +15,9 @@ from typing import Any
 
 from keepon.errors import PlanRejectedError
 from keepon.planner.partition import check
-from keepon.planner.partition.answer import FEASIBLE, UNOWNED, Outcome
 from keepon.planner.partition.files import answered
 from keepon.planner.partition.limits import Limits
-from keepon.planner.partition.problem import parse
+from keepon.planner.partition.problem import FEASIBLE, UNOWNED, Outcome, parse
 from keepon.planner.partition.solve import decide
 from keepon_papers.partitions.sets import Finding, Task
 

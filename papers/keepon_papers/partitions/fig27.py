@@ -7,7 +7,7 @@ import statistics
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from keepon.planner.partition.answer import FEASIBLE, INFEASIBLE, UNKNOWN
+from keepon.planner.partition.problem import FEASIBLE, INFEASIBLE, UNKNOWN
 from keepon_papers.document import Cell, Check, Column, Comparison, Curve, Panel, Part, Plot, Table
 from keepon_papers.partitions.counts import (
     ANSWERS,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from keepon.planner.partition.answer import FEASIBLE, INFEASIBLE, UNKNOWN
+from keepon.planner.partition.problem import FEASIBLE, INFEASIBLE, UNKNOWN
 from keepon_papers.document import Cell, Column, Curve, Panel, Part, Plot, Table
 from keepon_papers.partitions import fig27
 from keepon_papers.partitions.counts import ANSWERS, at, levels, percentile, share_percent

@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import lcm
 from typing import Any
 
-from keepon.planner.partition.generate import generate
+from keepon_papers.partitions.generate import generate
 from keepon_papers.partitions.settings import TABLE5, Settings
 
 

@@ -10,9 +10,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from keepon.model.fields import Number, Whole, WholeList
-from keepon.planner.partition.generate import Parameters
 from keepon.planner.partition.limits import TIME_LIMIT_MAX_S
 from keepon_papers import published
+from keepon_papers.partitions.generate import Parameters
 from keepon_papers.settings import Origins, refuse
 
 TABLE5: dict[str, Any] = published.load("keepon")["table5"]

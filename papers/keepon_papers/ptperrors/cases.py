@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from keepon.model import clockbounds as bounds
-from keepon.model.clockbounds import StampErrors
+from keepon.planner.parameters.synchronisation import StampErrors
+from keepon_papers import stampbounds as bounds
 from keepon_papers.ptperrors.settings import NS_PER_US
 
 CORNER_STEPS = 2

@@ -9,10 +9,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from keepon.model import clockbounds as bounds
 from keepon.model import wire
-from keepon.model.clockbounds import StampErrors
+from keepon.planner.parameters.synchronisation import StampErrors, delta_ts, g_eff
 from keepon_papers import published
+from keepon_papers import stampbounds as bounds
 from keepon_papers.document import Cell, Check, Column, Comparison, Curve, Panel, Part, Plot, Table
 from keepon_papers.ptperrors import exchange
 from keepon_papers.ptperrors.cases import CASES, CORNER_STEPS, us
@@ -53,7 +53,7 @@ def part(settings: Settings, spread: Spread) -> Part:
     for case, (corners, largest) in zip(
         CASES, spread.in_order(tried, tasks, "processes if long"), strict=True
     ):
-        bound = bounds.delta_ts(case.errors)
+        bound = delta_ts(case.errors)
         gaps.append(corners - bound)
         above.append(max(largest) - float(bound))
         rows.append([case.name, us(bound), us(corners), *map(us, largest)])
@@ -138,7 +138,7 @@ def _batch_table(overhead_ns: int) -> Table:
     slot_ns = _slot_time_ns(PAPER_SLOT_BYTES)
     rows: list[list[Cell]] = []
     for batch in BATCHES_SHOWN:
-        linear, polled = bounds.g_eff(batch, slot_ns), bounds.g_polled(batch, slot_ns, overhead_ns)
+        linear, polled = g_eff(batch, slot_ns), bounds.g_polled(batch, slot_ns, overhead_ns)
         sleep = bounds.sleep_time(batch, slot_ns, overhead_ns)
         rows.append(
             [batch, *map(us, (linear, _bound_of(linear), sleep, polled, _bound_of(polled)))]
@@ -173,7 +173,7 @@ def _slot_table(overhead_ns: int) -> Table:
 
 
 def _bound_of(granularity_ns: Fraction) -> Fraction:
-    return bounds.delta_ts(bounds.alike(granularity_ns, 0))
+    return delta_ts(bounds.alike(granularity_ns, 0))
 
 
 def _batch_plot(overhead_ns: int) -> Plot:
@@ -181,7 +181,7 @@ def _batch_plot(overhead_ns: int) -> Plot:
     panels = []
     for slot_bytes in (PAPER_SLOT_BYTES, 1500):
         slot_ns = _slot_time_ns(slot_bytes)
-        linear = [us(_bound_of(bounds.g_eff(batch, slot_ns))) for batch in batches]
+        linear = [us(_bound_of(g_eff(batch, slot_ns))) for batch in batches]
         polled = [us(_bound_of(bounds.g_polled(batch, slot_ns, overhead_ns))) for batch in batches]
         curves = [
             Curve(

@@ -11,8 +11,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from keepon.model import clockbounds as bounds
-from keepon.model.clockbounds import StampErrors
+from keepon.planner.parameters.synchronisation import StampErrors
+from keepon_papers import stampbounds as bounds
 from keepon_papers.document import Cell, Check, Column, Comparison, Curve, Panel, Part, Plot, Table
 from keepon_papers.ptperrors import exchange
 from keepon_papers.ptperrors.cases import CASES, CORNER_STEPS, us
@@ -104,8 +104,8 @@ def part(settings: Settings, spread: Spread) -> Part:
         ),
         (
             "Corrected: I rho_S (E_M + r E_S) / (dt_S - E_S), with E_M = gM + jM_out, E_S = gS +"
-            " jS_in. Derivation: keepon.model.clockbounds.drift_corrected. It meets the printed one"
-            " only where one clock has no error."
+            " jS_in. Derivation: keepon_papers.stampbounds.drift_corrected. It meets the printed"
+            " one only where one clock has no error."
         ),
     ]
     found.by_construction = [

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from keepon.model.clockbounds import StampErrors
+from keepon.planner.parameters.synchronisation import StampErrors
 from keepon_papers.ptperrors.settings import NS_PER_US, Distribution, RatioFrom, Settings
 
 Array = npt.NDArray[np.float64]

@@ -11,9 +11,9 @@ from typing import TypeVar, get_args
 
 import numpy as np
 
-from keepon.model import clockbounds as bounds
-from keepon.model.clockbounds import StampErrors
+from keepon.planner.parameters.synchronisation import StampErrors, delta_ts
 from keepon_papers import published
+from keepon_papers import stampbounds as bounds
 from keepon_papers.document import Cell, Check, Column, Comparison, Curve, Panel, Part, Plot, Table
 from keepon_papers.ptperrors import exchange, fits
 from keepon_papers.ptperrors.exchange import Array, Track
@@ -97,7 +97,7 @@ def measure(errors: StampErrors, settings: Settings, x_us: float, salt: int) -> 
                 high,
                 _rank_uncertainty(offset, independent),
                 offset.max(),
-                bounds.delta_ts(errors),
+                delta_ts(errors),
                 np.median(settled(track.before_ns, settings)),
                 drift_median,
                 drift_low,

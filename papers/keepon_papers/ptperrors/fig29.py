@@ -11,9 +11,9 @@ from typing import get_args
 import numpy as np
 
 from keepon.errors import ConfigError
-from keepon.model import clockbounds as bounds
-from keepon.model.clockbounds import StampErrors
+from keepon.planner.parameters.synchronisation import StampErrors
 from keepon_papers import published
+from keepon_papers import stampbounds as bounds
 from keepon_papers.document import Cell, Check, Column, Comparison, Curve, Panel, Part, Plot, Table
 from keepon_papers.ptperrors import exchange
 from keepon_papers.ptperrors.exchange import Array, Track

@@ -8,7 +8,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from keepon.report.figures import COLOURS, svg
+from keepon.report.picture import COLOURS, svg
 from keepon_papers.reproduction import OnsetPoint
 
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")

@@ -246,6 +246,21 @@ class PsfpSpec:
     filters: list[StreamFilterSpec] = ...
 
 @dataclass(kw_only=True)
+class RecoverySpec:
+    """Sequence recovery of a stream at a node (IEEE Std 802.1CB-2017 clauses 7.4.3 and 7.4.4)."""
+
+    stream: int
+    algorithm: str = ...  # "vector" | "match"
+    history_length: int = ...
+    reset_ns: int = ...
+    individual: bool = ...  # first of each port's frames by themselves
+    untag: bool = ...  # frames go on without R-tag
+    latent_period_ns: int = ...  # 0: no tests for latent errors
+    latent_reset_ns: int = ...
+    latent_difference: int = ...
+    latent_paths: int = ...
+
+@dataclass(kw_only=True)
 class StreamSpec:
     """A periodic stream. Frame k has the txtime k periods after the first period multiple plus offset_ns that is not
     before epoch + start_ns. It leaves by the port of its route, one for all listeners."""
@@ -383,10 +398,28 @@ class Simulation:
     def set_psfp(self, bridge: int, spec: PsfpSpec) -> None:
         """Policing of a bridge, after all streams and loads."""
 
+    def set_shaper(self, bridge: int, peer: int, queue: int, idle_slope_bps: int) -> None:
+        """Credit-based shaper of a queue of a bridge's port, after its gates."""
+
+    def add_way(self, stream: int, route: list[int]) -> None:
+        """Another way of a stream to its one listener: bridges send copies by all ways."""
+
+    def set_generation(self, node: int, stream: int) -> None:
+        """A bridge, or the talker, puts R-tags into frames; those of a talker have it in frame_bytes."""
+
+    def set_recovery(self, node: int, spec: RecoverySpec) -> None:
+        """A bridge, or the listener, drops copies of frames that it has had: lost at `NAME duplicate`."""
+
     def set_gates(
         self, bridge: int, peer: int, base_ns: int, entries: Sequence[tuple[int, int]]
     ) -> None:
-        """Gate control list of the port towards `peer`: (open gates, ns) repeating from network time `base_ns`."""
+        """Gate control list of the port towards `peer`: (open gates, ns) repeating from network time `base_ns`;
+        0x100 beside the gates: HOLD."""
+
+    def set_preemption(
+        self, bridge: int, peer: int, queues: int, min_fragment_bytes: int = 64
+    ) -> None:
+        """Frames of queues, a bit for each, are preemptable at the port towards `peer`."""
 
     def add_stream(self, spec: StreamSpec) -> int:
         """Returns its id."""
@@ -439,7 +472,7 @@ class Simulation:
 
     def bridge(self, node: int) -> Bridge:
         """name, ports {peer: {received, placeholders_discarded, forwarded, forwarded_bytes, queue_drops, gate_drops,
-        waiting, waiting_max}}."""
+        waiting, waiting_max, preemptions where frames are preemptable}}."""
 
     def boundary_errors(self, node: int, port: int = 0) -> dict[str, Any]:
         """With probe.boundaries: |slot start - grid| of every slot from the true wire position: locked_slots,

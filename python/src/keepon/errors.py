@@ -7,56 +7,31 @@ from collections.abc import Callable
 from functools import cached_property
 
 from keepon_host.errors import (
-    EXIT_DEFECT as EXIT_DEFECT,
+    EXIT_DEFECT,
+    EXIT_ENVIRONMENT,
+    EXIT_INPUT,
+    EXIT_INTERRUPTED,
+    EXIT_MET,
+    EXIT_MISSED,
+    EXIT_NO_FRAMES,
+    EXIT_NOT_TRIED,
+    EXIT_NOTHING_CHECKED,
+    SHOWN_MAX,
+    ConfigError,
+    EnvironmentProblemError,
+    KeeponError,
+    TraceError,
+    one_line,
+    shell_path,
+    shell_word,
 )
-from keepon_host.errors import (
-    EXIT_ENVIRONMENT as EXIT_ENVIRONMENT,
-)
-from keepon_host.errors import (
-    EXIT_INPUT as EXIT_INPUT,
-)
-from keepon_host.errors import (
-    EXIT_INTERRUPTED as EXIT_INTERRUPTED,
-)
-from keepon_host.errors import (
-    EXIT_MET as EXIT_MET,
-)
-from keepon_host.errors import (
-    EXIT_MISSED as EXIT_MISSED,
-)
-from keepon_host.errors import (
-    EXIT_NO_FRAMES as EXIT_NO_FRAMES,
-)
-from keepon_host.errors import (
-    EXIT_NOT_TRIED as EXIT_NOT_TRIED,
-)
-from keepon_host.errors import (
-    EXIT_NOTHING_CHECKED as EXIT_NOTHING_CHECKED,
-)
-from keepon_host.errors import (
-    SHOWN_MAX as SHOWN_MAX,
-)
-from keepon_host.errors import (
-    ConfigError as ConfigError,
-)
-from keepon_host.errors import (
-    EnvironmentProblemError as EnvironmentProblemError,
-)
-from keepon_host.errors import (
-    KeeponError as KeeponError,
-)
-from keepon_host.errors import (
-    TraceError as TraceError,
-)
-from keepon_host.errors import (
-    one_line as one_line,
-)
-from keepon_host.errors import (
-    shell_path as shell_path,
-)
-from keepon_host.errors import (
-    shell_word as shell_word,
-)
+
+__all__ = [
+    "EXIT_DEFECT", "EXIT_ENVIRONMENT", "EXIT_INPUT", "EXIT_INTERRUPTED", "EXIT_MET", "EXIT_MISSED",
+    "EXIT_NOTHING_CHECKED", "EXIT_NOT_TRIED", "EXIT_NO_FRAMES", "SHOWN_MAX", "ConfigError",
+    "EnvironmentProblemError", "InfeasibleError", "KeeponError", "PlanRejectedError",
+    "SeveralConfigError", "SimulationError", "TraceError", "one_line", "shell_path", "shell_word",
+]  # fmt: skip
 
 
 class SeveralConfigError(ConfigError):

@@ -477,7 +477,7 @@ def hand_on(what: str) -> int:
         EnvironmentProblemError: it is not installed.
     """
     try:
-        return int(importlib.import_module("keepon.cli.start").main())
+        return int(importlib.import_module("keepon.__main__").main())
     except ModuleNotFoundError as error:
         program = DESIGN / "bin/keepon"
         if error.name == "keepon" and sys.prefix != str(DESIGN) and program.exists():

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from helpers import RUN, python_apart, small_text
 from keepon.errors import ConfigError, EnvironmentProblemError
-from keepon.model import reception
+from keepon.model import hosts
 from keepon.model.hosts import host_of
 from keepon.model.loading import parse
 from keepon.model.scenario import Scenario
@@ -53,7 +53,7 @@ def test_a_scenario_takes_what_is_printed() -> None:
     (station, *_) = loaded(text).station
     stages, _ = host_of(station.host, "standard", 1.0)
     assert (stages["wakeup"].worst_ns, stages["stack"].worst_ns) == (max(values), max(fewer))
-    assert reception.rx_stage(station, 1.0)[0].cap_ns == max(fewer)
+    assert hosts.rx_stage(station, 1.0)[0].cap_ns == max(fewer)
     assert station.ingress_latency_ns == round(sum(fewer) / len(fewer))
     assert "3 frames missing" in text and f"{max(values):>10}   timer" in text
 

@@ -12,8 +12,8 @@ import typer
 from keepon_host.interrupts import ending_interrupts
 
 from keepon import __version__
-from keepon.cli import edge, help_group, machine_commands, papers, report_group, run_group
-from keepon.cli.manual import completion
+from keepon.cli import completion, edge, machine_commands, papers, report_group, run_group
+from keepon.cli.options import option
 from keepon.cli.shared import EXIT_CODES
 from keepon.errors import EXIT_INPUT, EXIT_MET
 
@@ -26,15 +26,14 @@ app = typer.Typer(
 # Without a name: its commands are commands of keepon, in this order.
 app.add_typer(run_group.app)
 app.add_typer(report_group.app)
-app.add_typer(help_group.app)
 machine_commands.add_to(app)
 
 
 @app.callback(invoke_without_command=True)
 def _common(
     context: typer.Context,
-    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks of errors.")] = False,
-    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
+    debug: Annotated[bool, option("--debug", "Show tracebacks of errors.")] = False,
+    version: Annotated[bool, option("--version", "Print the version and stop.")] = False,
 ) -> None:
     edge.Settings.debug = debug
     if version:

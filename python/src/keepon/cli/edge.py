@@ -19,6 +19,7 @@ import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import typer
 import typer.exceptions
@@ -27,13 +28,13 @@ from keepon_host.alone import NO_ROOM, drop_output
 from keepon_host.alone import say as say
 
 from keepon import __version__, errors
-from keepon.cli import usage
 from keepon.errors import (
     EXIT_DEFECT,
     EXIT_ENVIRONMENT,
     EXIT_INPUT,
     EXIT_INTERRUPTED,
     KeeponError,
+    one_line,
 )
 from keepon.model import atomic, lines
 
@@ -48,6 +49,48 @@ STARTED_S = time.monotonic()
 _ABOUT_KEY = re.compile(r"(?P<file>.+?\.toml): key `(?P<key>[^`]+)`")
 _NAMED = re.compile(r'key `\w+\[\d+\]([^`]*)`(?: \([a-z]+ "[^"]*"\))?')
 _AT_LINE = re.compile(r".+?\.toml:(\d+): ")
+
+
+_RULES = {
+    "greater_than_equal": "must be at least {ge}",
+    "less_than_equal": "must be at most {le}",
+    "int_parsing": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "float_parsing": "must be a number",
+}
+"""By pydantic's kinds of errors, by which typer reads values."""
+
+
+def parameter_named(parameter: Any) -> str:
+    """A parameter as it is typed; typer says no type of it."""
+    if parameter.param_type_name == "argument":
+        return f"argument {(parameter.metavar or parameter.name).upper()}"
+    return f"option {parameter.opts[0]}"
+
+
+def _command(context: Any) -> str:
+    """The command, however Python was started."""
+    words: list[str] = []
+    while context is not None and context.parent is not None:
+        words.insert(0, context.info_name)
+        context = context.parent
+    return " ".join(("keepon", *words))
+
+
+def usage_sentence(error: typer.exceptions.TyperException) -> str:
+    """One sentence, without keepon's name before it."""
+    parameter = getattr(error, "param", None)
+    remedy = f"see {_command(getattr(error, 'ctx', None))} --help"
+    if parameter is None:
+        return f"{error.format_message().rstrip('.')}; {remedy}"
+    if hasattr(error, "param_type"):  # typer's kind of error for what is missing
+        return f"{parameter_named(parameter)}: is missing; {remedy}"
+    found: list[dict[str, Any]] = getattr(error.__cause__, "errors", list)()
+    if not found:
+        return f"{parameter_named(parameter)}: {error.message.rstrip('.')}; {remedy}"
+    first = found[0]
+    rule = _RULES.get(first["type"], first["msg"]).format(**first.get("ctx", {}))
+    return f"{parameter_named(parameter)} = {one_line(first['input'])}: {rule}; {remedy}"
 
 
 class Settings:
@@ -96,7 +139,7 @@ def _guarded(command: Callable[[], int | None]) -> int:
             say(_report_line())
         return error.exit_code
     except typer.exceptions.TyperException as error:
-        say(f"keepon: {errors.one_line(usage.sentence(error), MESSAGE_MAX)}")
+        say(f"keepon: {errors.one_line(usage_sentence(error), MESSAGE_MAX)}")
         return EXIT_INPUT
     except (KeyboardInterrupt, typer.Abort):
         say(f"keepon: interrupted; {_left()}")

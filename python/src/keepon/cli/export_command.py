@@ -22,7 +22,7 @@ from keepon.model.plan import Plan, read
 from keepon.model.scenario import Scenario
 from keepon.model.topology import check_single_ports
 from keepon.planner.verify import problems
-from keepon.report import networkpicture
+from keepon.report import topology
 
 # Devices go into scripts unquoted; the kernel allows 15 bytes.
 
@@ -154,7 +154,7 @@ def run(
     else:
         output.check_folder(out, force)
     if document is None or name == PICTURE:
-        exported = Exported({f"{scenario.name}.svg": networkpicture.svg(scenario, document)})
+        exported = Exported({f"{scenario.name}.svg": topology.picture_svg(scenario, document)})
     else:
         exported = FORMATS[name].make(Planned(scenario, document, device, keepon))
     return _written(out, name not in FORMS, exported, scenario.name, name)

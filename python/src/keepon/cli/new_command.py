@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
@@ -11,9 +12,10 @@ from typing import TextIO
 from keepon.cli import edge
 from keepon.errors import ConfigError, one_line, shell_path
 from keepon.export import streamtable, tsnkit_reader
-from keepon.model import loading, ranges, schemafiles, starter
+from keepon.model import examples, loading, ranges, schemafiles, starter
 from keepon.model.units import unit_of
 from keepon.model.validation import suggestion
+from keepon.report import terminal
 
 STATIONS = 4
 """With no table to name them."""
@@ -166,3 +168,26 @@ def _fill(out: TextIO, text: str) -> None:
     except BaseException:
         Path(out.name).unlink()
         raise
+
+
+UNLIMITED = 10_000
+
+
+def examples_listed() -> str:
+    """What each is, in a pipe in one line, and where they are."""
+    width = terminal.width() or UNLIMITED
+    lines = [
+        textwrap.fill(f"{name:<16} {examples.title(name)}", width, subsequent_indent=" " * 17)
+        for name in examples.names()
+    ]
+    return "\n".join([*lines, f"files: {examples.folder()}"])
+
+
+def copy_example(name: str, file: Path | None) -> str:
+    """Write one into a file that is not there yet; what to do next.
+
+    Raises:
+        ConfigError: there is no such example, or the file is there or cannot be written.
+    """
+    target = Path(f"{name}.toml") if file is None else file
+    return create(target, examples.copied(name, target.parent))

@@ -1,23 +1,73 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Arguments and options that several commands of `keepon` share."""
+"""Arguments and options that several commands of `keepon` share, and what a shell may put in for
+them.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from keepon_host.link import options
 
-from keepon.cli import completed, usage
+from keepon.cli import edge
 from keepon.errors import ConfigError, one_line
+from keepon.model import examples, starter
 
-Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON instead of tables.")]
-ScenarioFile = Annotated[
-    Path, typer.Argument(help="Scenario file (TOML, keepon.scenario/1).", show_default=False)
-]
+NET = Path("/sys/class/net")
+Completer = Callable[[str], list[str]]
+
+
+def completing(values: Callable[[], Iterable[str]]) -> Completer:
+    """Those of the values that begin with what is there."""
+
+    def completed(incomplete: str) -> list[str]:
+        return [value for value in values() if value.startswith(incomplete)]
+
+    return completed
+
+
+def among(*values: str) -> Completer:
+    """Words that are always the same."""
+    return completing(lambda: values)
+
+
+def _interfaces() -> list[str]:
+    try:
+        return sorted(path.name for path in NET.iterdir() if path.is_dir())
+    except OSError:
+        return []
+
+
+example_names = completing(examples.names)
+interfaces = completing(_interfaces)
+formats = among("commands", "dot", "yang", "tsnkit", "tsntool", "svg")
+shapes = among(*starter.SHAPES)
+
+
+def link_options(context: typer.Context, incomplete: str) -> list[str]:
+    """Of `link add` and `link set`: the words of the option before, else options not given yet."""
+    given = [str(word) for word in context.params.get("options") or ()]
+    known = {option.name: option.words for option in options.OPTIONS}
+    if given and given[-1] in known and len(given) % 2:
+        fitting: Iterable[str] = known[given[-1]]
+    else:
+        fitting = [name for name in (*known, "class") if name == "class" or name not in given]
+    return [word for word in fitting if word.startswith(incomplete)]
+
+
+def option(name: str, about: str, **more: Any) -> Any:
+    """An option and what it is; its default is shown, too, if there is one."""
+    return typer.Option(name, help=about, **more)
+
+
+def argument(about: str, **more: Any) -> Any:
+    """The same of an argument."""
+    return typer.Argument(help=about, show_default=False, **more)
 
 
 def named(option: typer.CallbackParam, path: Path | None) -> Path | None:
@@ -75,23 +125,21 @@ def check_without(context: typer.Context, chosen: str, unused: Collection[str | 
     Raises:
         ConfigError: one of them was typed.
     """
-    named = {each.name: usage.named(each) for each in context.command.params}
+    named = {each.name: edge.parameter_named(each) for each in context.command.params}
     for name, what in named.items():
         source = context.get_parameter_source(name) if name in unused and name else None
         if source is not None and source.name == "COMMANDLINE":
             raise ConfigError(f"{what}: has no use with {named[chosen]}; leave one of the two out")
 
 
+Json = Annotated[bool, option("--json", "Print the result as JSON instead of tables.")]
+ScenarioFile = Annotated[Path, argument("Scenario file (TOML, keepon.scenario/1).")]
 OUT_HELP = "Result folder; default out/NAME of the scenario."
-Out = Annotated[
-    Path | None, typer.Option("--out", help=OUT_HELP, show_default=False, callback=named)
-]
+Out = Annotated[Path | None, option("--out", OUT_HELP, callback=named)]
 SEED_MAX = 2**63 - 1
 CLUSTER_HELP = "Dask scheduler whose workers do it instead."
 SEED_HELP = "Seed instead of the scenario's."
-Seed = Annotated[
-    int | None, typer.Option("--seed", min=0, max=SEED_MAX, help=SEED_HELP, show_default=False)
-]
+Seed = Annotated[int | None, option("--seed", SEED_HELP, min=0, max=SEED_MAX)]
 
 
 def _duration_s(text: str) -> float:
@@ -104,68 +152,36 @@ def _duration_s(text: str) -> float:
         ) from None
 
 
+_DURATION = "Seconds measured instead of the scenario's."
 Duration = Annotated[
-    float | None,
-    typer.Option(
-        "--duration",
-        parser=_duration_s,
-        metavar="<float>",
-        help="Seconds measured instead of the scenario's.",
-        show_default=False,
-    ),
+    float | None, option("--duration", _DURATION, parser=_duration_s, metavar="<float>")
 ]
 Target = Annotated[
     str,
-    typer.Option(
+    option(
         "--target",
-        autocompletion=completed.words("sim", "vm", "host"),
-        help="sim: the simulator; vm: a Linux kernel in a virtual machine; host: interfaces of this"
+        "sim: the simulator; vm: a Linux kernel in a virtual machine; host: interfaces of this"
         " machine, as root. The last two run 1 s unless --duration.",
+        autocompletion=among("sim", "vm", "host"),
     ),
 ]
+_KERNEL = "Kernel of target vm: 6.1, 6.12 or the newest of Debian; default 6.1."
 Kernel = Annotated[
     str | None,
-    typer.Option(
-        "--kernel",
-        help="Kernel of target vm: 6.1, 6.12 or the newest of Debian; default 6.1.",
-        show_default=False,
-        autocompletion=completed.words("6.1", "6.12", "newest"),
-    ),
+    option("--kernel", _KERNEL, autocompletion=among("6.1", "6.12", "newest")),
 ]
-Map = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--map",
-        metavar="STATION=IFACE",
-        help="Target host: a station's interface, or NAMESPACE/IFACE; one for every station.",
-        show_default=False,
-    ),
-]
-ClockLimit = Annotated[
-    int | None,
-    typer.Option(
-        "--clock-limit-ns",
-        min=1,
-        max=10**9,
-        help="Target host: how far clocks may disagree; default a tenth of the shortest deadline,"
-        " at least 1000.",
-        show_default=False,
-    ),
-]
-ClockWait = Annotated[
-    float | None,
-    typer.Option(
-        "--clock-wait-s",
-        min=0,
-        max=3600,
-        help="Target host: how long to wait until they agree; default 60.",
-        show_default=False,
-    ),
-]
+_MAP = "Target host: a station's interface, or NAMESPACE/IFACE; one for every station."
+Map = Annotated[list[str] | None, option("--map", _MAP, metavar="STATION=IFACE")]
+_CLOCK_LIMIT = (
+    "Target host: how far clocks may disagree; default a tenth of the shortest deadline, at least"
+    " 1000."
+)
+ClockLimit = Annotated[int | None, option("--clock-limit-ns", _CLOCK_LIMIT, min=1, max=10**9)]
+_CLOCK_WAIT = "Target host: how long to wait until they agree; default 60."
+ClockWait = Annotated[float | None, option("--clock-wait-s", _CLOCK_WAIT, min=0, max=3600)]
 KeepClocks = Annotated[
-    bool, typer.Option("--keep-clocks", help="Target host: another program sets the clocks.")
+    bool, option("--keep-clocks", "Target host: another program sets the clocks.")
 ]
 CaptureFrames = Annotated[
-    int,
-    typer.Option("--capture-frames", min=0, help="Frames in the capture at most; 0: no capture."),
+    int, option("--capture-frames", "Frames in the capture at most; 0: no capture.", min=0)
 ]

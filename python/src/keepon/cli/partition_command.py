@@ -19,8 +19,8 @@ from rich.table import Table
 
 from keepon.errors import EXIT_INTERRUPTED, EXIT_MET, EXIT_MISSED, ConfigError
 from keepon.planner.partition import check, files
-from keepon.planner.partition.answer import UNKNOWN
 from keepon.planner.partition.limits import TIME_LIMIT_MAX_S
+from keepon.planner.partition.problem import UNKNOWN
 from keepon.report import terminal
 
 REJECTED_SHOWN_MAX = 20

@@ -25,7 +25,7 @@ from keepon.model.plan import Plan, Trial
 from keepon.model.scenario import Scenario
 from keepon.planner.network.solve import INTERRUPTED
 from keepon.report import screen, tables, terminal
-from keepon.trial import behind_etf
+from keepon.trial import trial
 from keepon.trial.trial import BEHIND, FULL, LATE, OVERDUE, TAKEN, WAITING
 
 STREAMS_SHOWN_MAX = 20
@@ -191,7 +191,7 @@ def _unsent(scenario: Scenario, plan: Plan, tried: Trial) -> list[str]:
         raised = "etf_delta_ns, and advance_ns with it" if is_etf else "advance_ns"
         kinds = tried.get("behind", {})
         busy = [kinds[key] for key in verdicts if key in kinds]
-        by_etf = [key for key in verdicts if key.startswith(behind_etf.BY_ETF)]
+        by_etf = [key for key in verdicts if key.startswith(trial.BY_ETF)]
         remedy = (
             "the host model hands over too late or clocks have not settled: raise advance_ns or"
             " warmup_s"
@@ -202,7 +202,7 @@ def _unsent(scenario: Scenario, plan: Plan, tried: Trial) -> list[str]:
         if busy:
             remedy = overload.remedy(busy[0], raised)
         elif by_etf:
-            remedy = behind_etf.remedy(by_etf[0])
+            remedy = trial.etf_remedy(by_etf[0])
         elif LATE in verdicts and is_etf:
             remedy = f"ETF's driver needs longer for so many frames in a row: raise {raised}"
         elif any(place in key for key in verdicts for place in policing.PLACES):

@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The commands on results: report and compare."""
+"""The commands on results (report, compare) and on what came with Keepon (docs, completion)."""
 
 from __future__ import annotations
 
+import pydoc
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from keepon.cli import papers, shared
-from keepon.cli.options import Json, check_apart, named
-from keepon.errors import EXIT_MET, EXIT_MISSED, ConfigError
-from keepon.model import documents, resultfolder
+from keepon.cli import completion, papers, shared
+from keepon.cli.options import Json, among, argument, check_apart, completing, named, option
+from keepon.errors import EXIT_MET, EXIT_MISSED, ConfigError, one_line
+from keepon.model import documents, examples, resultfolder
 from keepon.report import compared, terminal
 from keepon.report import page as report
 
@@ -20,15 +22,14 @@ app = typer.Typer()
 
 @app.command("report")
 def report_command(
-    folder: Annotated[Path, typer.Argument(help="Result folder.", show_default=False)],
+    folder: Annotated[Path, argument("Result folder.")],
     as_json: Json = False,
     picture: Annotated[
         Path | None,
-        typer.Option(
+        option(
             "--picture",
+            "SVG of how far frames left from their instants, too.",
             metavar="FILE",
-            help="SVG of how far frames left from their instants, too.",
-            show_default=False,
             callback=named,
         ),
     ] = None,
@@ -74,16 +75,13 @@ def _inputs(folder: Path) -> list[Path]:
 
 @app.command()
 def compare(
-    folders: Annotated[
-        list[Path], typer.Argument(help="Two or more result folders.", show_default=False)
-    ],
+    folders: Annotated[list[Path], argument("Two or more result folders.")],
     out: Annotated[
         Path | None,
-        typer.Option(
+        option(
             "--out",
+            "HTML page with the delays over each other, too.",
             metavar="FILE",
-            help="HTML page with the delays over each other, too.",
-            show_default=False,
             callback=named,
         ),
     ] = None,
@@ -119,3 +117,61 @@ def compare(
         if out is not None:
             print(f"page: {out}")
     raise typer.Exit(EXIT_MISSED if worse else EXIT_MET)
+
+
+SHELLS = tuple(completion.FILES)
+
+
+def manual_pages() -> dict[str, Path]:
+    """Files of the pages by name."""
+    folder = examples.folder().parent
+    found = {path.stem: path for path in folder.glob("docs/[a-z]*.md")}
+    first = {"readme": folder / "README.md", "changelog": folder / "CHANGELOG.md"}
+    return first | dict(sorted(found.items()))
+
+
+def _chosen(name: str, value: str, words: tuple[str, ...]) -> str:
+    if value not in words:
+        raise ConfigError(
+            f'argument {name} = "{one_line(value)}": must be one of {", ".join(words)}; choose one'
+        )
+    return value
+
+
+@app.command("docs")
+def docs(
+    page: Annotated[
+        str | None,
+        argument("One to read; default: list all.", autocompletion=completing(manual_pages)),
+    ] = None,
+) -> None:
+    """List the pages that came with Keepon, or show one: in the pager of a terminal, into a pipe
+    as it is.
+    """
+    known = manual_pages()
+    if page is None:
+        for name, path in known.items():
+            title, _, _ = path.read_text(encoding="utf-8").partition("\n")
+            print(f"{name:<20} {title.strip('# ')}")
+        print(f"files: {known['readme'].parent}")
+        return
+    text = known[_chosen("PAGE", page, tuple(known))].read_text(encoding="utf-8")
+    if sys.stdout.isatty():
+        pydoc.pager(text)
+    else:
+        print(text, end="")
+
+
+@app.command("completion")
+def completion_command(
+    shell: Annotated[str, argument(f"{', '.join(SHELLS)}.", autocompletion=among(*SHELLS))],
+) -> None:
+    """Print what makes a shell complete commands of Keepon; only where pip, pipx or uv installed
+    it, the Debian package and make install bring it.
+
+    \b
+    bash: keepon completion bash > ~/.local/share/bash-completion/completions/keepon
+    fish: keepon completion fish > ~/.config/fish/completions/keepon.fish
+    zsh:  keepon completion zsh > ~/.zfunc/_keepon, with fpath+=~/.zfunc before compinit
+    """
+    print(completion.script(_chosen("SHELL", shell, SHELLS)), end="")

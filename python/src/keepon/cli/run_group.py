@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from keepon.cli import completed, edge, examples_command, session, shared
+from keepon.cli import edge, new_command, session, shared
 from keepon.cli.options import (
     CLUSTER_HELP,
     SEED_MAX,
@@ -24,14 +24,20 @@ from keepon.cli.options import (
     ScenarioFile,
     Seed,
     Target,
+    argument,
     check_apart,
+    example_names,
+    formats,
     named,
+    option,
+    shapes,
 )
 from keepon.errors import EXIT_MET, ConfigError
 from keepon.export import exported
 from keepon.model import documents
 from keepon.model.scenario import Scenario
 from keepon.planner.partition import limits as partition_limits
+from keepon.report import screen, terminal
 from keepon.spread import WORKERS_MAX
 
 app = typer.Typer()
@@ -51,9 +57,7 @@ def run(
     duration: Duration = None,
     time_limit: Annotated[
         float,
-        typer.Option(
-            "--time-limit", help="Seconds to plan, from reading to check; the run may take longer."
-        ),
+        option("--time-limit", "Seconds to plan, from reading to check; the run may take longer."),
     ] = partition_limits.TIME_LIMIT_S,
     capture_frames: CaptureFrames = session.CAPTURE_FRAMES,
     as_json: Json = False,
@@ -75,6 +79,8 @@ def run(
 
     loaded, plan = shared.feasible(read, time_limit)
     folder = folder_of(loaded)
+    for line in [] if as_json else screen.warnings(loaded, plan):
+        terminal.say(f"{screen.WARNING}{line}", "yellow")
     with shared.progress_bar() as progress:
         outcome = session.run_scenario(
             loaded, plan, folder, loaded.seed, capture_frames, progress, chosen
@@ -87,51 +93,40 @@ def sweep(
     scenario: ScenarioFile,
     settings: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
             "--set",
-            metavar="KEY=A,B,C",
-            help="Values of a key, stream.get3.deadline_ns, station.drive1..6.driver; several make"
+            "Values of a key, stream.get3.deadline_ns, station.drive1..6.driver; several make"
             " a grid.",
-            show_default=False,
+            metavar="KEY=A,B,C",
         ),
     ] = None,
     seeds: Annotated[
-        int, typer.Option("--seeds", min=1, max=1000, help="Seeds of each, from the scenario's on.")
+        int, option("--seeds", "Seeds of each, from the scenario's on.", min=1, max=1000)
     ] = 1,
     measures: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
             "--measure",
-            metavar="NAME",
-            help="Number of a run in result.json, loads.video.goodput_bps; of streams.*.missing the"
+            "Number of a run in result.json, loads.video.goodput_bps; of streams.*.missing the"
             " greatest; repeatable. Default: missing frames and delays.",
-            show_default=False,
+            metavar="NAME",
         ),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out",
-            help="Folder of points, table and plots; default out/NAME-sweep.",
-            show_default=False,
-            callback=named,
+        option(
+            "--out", "Folder of points, table and plots; default out/NAME-sweep.", callback=named
         ),
     ] = None,
     workers: Annotated[
         int | None,
-        typer.Option(
-            "--workers",
-            min=1,
-            max=WORKERS_MAX,
-            help="Processes; default one for each processor.",
-            show_default=False,
-        ),
+        option("--workers", "Processes; default one for each processor.", min=1, max=WORKERS_MAX),
     ] = None,
     cluster: Annotated[
-        str, typer.Option("--cluster", metavar="ADDRESS", help=CLUSTER_HELP, show_default=False)
+        str, option("--cluster", CLUSTER_HELP, metavar="ADDRESS", show_default=False)
     ] = "",
     time_limit: Annotated[
-        float, typer.Option("--time-limit", help="Seconds to plan a point.")
+        float, option("--time-limit", "Seconds to plan a point.")
     ] = partition_limits.TIME_LIMIT_S,
     as_json: Json = False,
 ) -> None:
@@ -149,46 +144,37 @@ def sweep(
 def plan(
     scenario: ScenarioFile,
     out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", help="Write the plan to this file.", show_default=False, callback=named
-        ),
+        Path | None, option("--out", "Write the plan to this file.", callback=named)
     ] = None,
     keep: Annotated[
-        Path | None,
-        typer.Option(
-            "--keep",
-            help="A plan whose streams must not move; others are added.",
-            show_default=False,
-        ),
+        Path | None, option("--keep", "A plan whose streams must not move; others are added.")
     ] = None,
     time_limit: Annotated[
-        float, typer.Option("--time-limit", help="Seconds for all of it, from reading to trial.")
+        float, option("--time-limit", "Seconds for all of it, from reading to trial.")
     ] = partition_limits.TIME_LIMIT_S,
     seed: Seed = None,
     workers: Annotated[
         int,
-        typer.Option(
+        option(
             "--workers",
+            "Threads; 1: plans repeat exactly.",
             min=1,
             max=partition_limits.WORKERS_MAX,
-            help="Threads; 1: plans repeat exactly.",
         ),
     ] = 1,
     why: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--why",
+            "Show a station's slots, and why each parameter is what it is.",
             metavar="STATION",
-            help="Show a station's slots, and why each parameter is what it is.",
-            show_default=False,
         ),
     ] = None,
-    gates: Annotated[bool, typer.Option("--gates", help="Show the gate lists.")] = False,
+    gates: Annotated[bool, option("--gates", "Show the gate lists.")] = False,
     everything: Annotated[
-        bool, typer.Option("--all", help="Show all of it: releases, slots, gates, terms, reasons.")
+        bool, option("--all", "Show all of it: releases, slots, gates, terms, reasons.")
     ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Show the verdict alone.")] = False,
+    quiet: Annotated[bool, option("--quiet", "Show the verdict alone.")] = False,
     as_json: Json = False,
 ) -> None:
     """Plan a scenario: slots, partitions, release times, gate lists and bounds; or say why not and
@@ -208,43 +194,27 @@ def plan(
 
 @app.command("new")
 def new(
-    shape: Annotated[
-        str,
-        typer.Argument(
-            help="line, ring, star or tree.", show_default=False, autocompletion=completed.shapes
-        ),
-    ],
-    file: Annotated[Path, typer.Argument(help="File to write (TOML).", show_default=False)],
+    shape: Annotated[str, argument("line, ring, star or tree.", autocompletion=shapes)],
+    file: Annotated[Path, argument("File to write (TOML).")],
     stations: Annotated[
-        int | None,
-        typer.Option(
-            "--stations", help="Controller and devices, 2 to 64; default 4.", show_default=False
-        ),
+        int | None, option("--stations", "Controller and devices, 2 to 64; default 4.")
     ] = None,
     bridges: Annotated[
-        int | None,
-        typer.Option(
-            "--bridges", help="1 to 16; default 1, of a ring 3, its least.", show_default=False
-        ),
+        int | None, option("--bridges", "1 to 16; default 1, of a ring 3, its least.")
     ] = None,
     table: Annotated[
         Path | None,
-        typer.Option(
-            "--from",
-            help="Table of streams (CSV, xlsx), whose stations it has (docs/import.md).",
-            show_default=False,
-        ),
+        option("--from", "Table of streams (CSV, xlsx), whose stations it has (docs/import.md)."),
     ] = None,
     at: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
             "--at",
+            "With --from: bridge of a station or of a range, drive1..3=br2; default in turn.",
             metavar="STATION=BRIDGE",
-            help="With --from: bridge of a station or of a range, drive1..3=br2; default in turn.",
-            show_default=False,
         ),
     ] = None,
-    rate: Annotated[str, typer.Option("--rate", help="Of every link.")] = "1 Gb/s",
+    rate: Annotated[str, option("--rate", "Of every link.")] = "1 Gb/s",
 ) -> None:
     """Write a commented scenario to begin with: stations on a line, ring, star or tree of
     bridges, with a controller's streams or those of a table.
@@ -259,20 +229,10 @@ def new(
 def import_(
     source: Annotated[
         Path,
-        typer.Argument(
-            metavar="FILE",
-            help="Table of streams (CSV, xlsx), or tsnkit's N_task.csv or folder.",
-            show_default=False,
-        ),
+        argument("Table of streams (CSV, xlsx), or tsnkit's N_task.csv or folder.", metavar="FILE"),
     ],
     out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            help="Scenario to write; default NAME.toml here.",
-            show_default=False,
-            callback=named,
-        ),
+        Path | None, option("--out", "Scenario to write; default NAME.toml here.", callback=named)
     ] = None,
 ) -> None:
     """Make a scenario of a table of streams, with one switch between its stations, or of a
@@ -287,49 +247,35 @@ def import_(
 def examples(
     name: Annotated[
         str | None,
-        typer.Argument(
-            help="One to copy; default: list all.",
-            show_default=False,
-            autocompletion=completed.example_names,
-        ),
+        argument("One to copy; default: list all.", autocompletion=example_names),
     ] = None,
-    file: Annotated[
-        Path | None,
-        typer.Argument(help="File to write; default NAME.toml here.", show_default=False),
-    ] = None,
+    file: Annotated[Path | None, argument("File to write; default NAME.toml here.")] = None,
 ) -> None:
     """List the scenarios that came with Keepon, or copy one to change and run it."""
-    print(examples_command.listed() if name is None else examples_command.copy(name, file))
+    print(new_command.examples_listed() if name is None else new_command.copy_example(name, file))
 
 
 @app.command("partition")
 def partition_command(
-    file: Annotated[
-        Path, typer.Argument(help="Instances, or with --check answers (JSON).", show_default=False)
-    ],
+    file: Annotated[Path, argument("Instances, or with --check answers (JSON).")],
     out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", help="Write the answers to this file.", show_default=False, callback=named
-        ),
+        Path | None, option("--out", "Write the answers to this file.", callback=named)
     ] = None,
     time_limit: Annotated[
-        float, typer.Option("--time-limit", help="Seconds for each instance.")
+        float, option("--time-limit", "Seconds for each instance.")
     ] = partition_limits.TIME_LIMIT_S,
-    seed: Annotated[
-        int, typer.Option("--seed", min=0, max=SEED_MAX, help="Seed of every random choice.")
-    ] = 1,
+    seed: Annotated[int, option("--seed", "Seed of every random choice.", min=0, max=SEED_MAX)] = 1,
     workers: Annotated[
         int,
-        typer.Option(
+        option(
             "--workers",
+            "Threads; 1: answers repeat exactly.",
             min=1,
             max=partition_limits.WORKERS_MAX,
-            help="Threads; 1: answers repeat exactly.",
         ),
     ] = 1,
     check: Annotated[
-        bool, typer.Option("--check", help="Verify the answers in FILE, or those just written.")
+        bool, option("--check", "Verify the answers in FILE, or those just written.")
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -357,36 +303,18 @@ def partition_command(
 def export_command(
     scenario: ScenarioFile,
     out: Annotated[
-        Path,
-        typer.Option(
-            "--out",
-            help="Folder to write; for dot and svg a file.",
-            show_default=False,
-            callback=named,
-        ),
+        Path, option("--out", "Folder to write; for dot and svg a file.", callback=named)
     ],
     name: Annotated[
-        str,
-        typer.Option(
-            "--format",
-            metavar="FORMAT",
-            help=exported.HELP,
-            show_default=False,
-            autocompletion=completed.formats,
-        ),
+        str, option("--format", exported.HELP, metavar="FORMAT", autocompletion=formats)
     ],
     plan_file: Annotated[
-        Path | None,
-        typer.Option(
-            "--plan", help="Its plan, as keepon plan --out writes it.", show_default=False
-        ),
+        Path | None, option("--plan", "Its plan, as keepon plan --out writes it.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace an earlier export.")] = False,
-    device: Annotated[
-        str, typer.Option("--device", help="commands: NIC of every station.")
-    ] = "eth0",
+    force: Annotated[bool, option("--force", "Replace an earlier export.")] = False,
+    device: Annotated[str, option("--device", "commands: NIC of every station.")] = "eth0",
     keepon_device: Annotated[
-        str, typer.Option("--keepon-device", help="commands: keepon device on it.")
+        str, option("--keepon-device", "commands: keepon device on it.")
     ] = "rt0",
     as_json: Json = False,
 ) -> None:

@@ -31,14 +31,14 @@ from keepon.cli import edge, planning, session, shared
 from keepon.errors import EXIT_MET, ConfigError, EnvironmentProblemError, one_line, shell_path
 from keepon.model import atomic, documents, loading, result
 from keepon.model import plan as plans
-from keepon.model.changes import Change, values_of
+from keepon.model.loading import Change, values_of
 from keepon.model.scenario import Scenario
 from keepon.planner.network.plan import without_time
 from keepon.planner.network.solve import INTERRUPTED
 from keepon.planner.partition.limits import Limits, TimeUpError
-from keepon.provenance import commit
-from keepon.report import sweepplot, terminal
+from keepon.report import picture, terminal
 from keepon.spread import Spread
+from keepon.targets.runs import commit
 
 DEFAULT = ("streams.*.missing", "streams.*.delay_ns.max")
 POINTS, TABLE, PLOTS = "points", "sweep.csv", ("sweep.svg", "sweep.png")
@@ -305,6 +305,6 @@ def _write(
     table.writeheader()
     table.writerows(rows)
     documents.write_text(folder / TABLE, text.getvalue(), "choose another folder with --out")
-    figure = sweepplot.drawn(_grouped(rows, keys), keys, measures)
+    figure = picture.drawn(_grouped(rows, keys), keys, measures)
     for name in PLOTS:
         figure.savefig(folder / name, dpi=120)

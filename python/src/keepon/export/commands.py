@@ -14,8 +14,15 @@ from keepon_host.link.gatelist import CYCLE_NS_MAX
 from keepon_host.start import steps
 from keepon_host.start.steps import Need, Step
 
-from keepon.export import policing, shell
-from keepon.export.exported import Exported, Planned, Port, gated_ports, port_name
+from keepon.export import cqf, policing, preemption, shaping, shell
+from keepon.export.exported import (
+    Exported,
+    Planned,
+    Port,
+    copies_left_out,
+    gated_ports,
+    port_name,
+)
 from keepon.machines import ptpconfig
 from keepon.machines.planned import ETHERNET_MTU
 from keepon.machines.queues import PRIORITIES
@@ -29,8 +36,9 @@ from keepon.machines.station import (
     without_disturbers,
 )
 from keepon.model import foreign
-from keepon.model.framelengths import long_flows
-from keepon.model.scenario import Station
+from keepon.model.crosschecks import long_flows
+from keepon.model.preemption import HOLD
+from keepon.model.scenario import Bridge, Station
 from keepon.model.topology import Topology
 from keepon.model.wire import FRAME_BYTES_MAX, TAPRIO_BYTES_MIN
 
@@ -127,8 +135,9 @@ def script(machine: Machine, station: Station) -> str:
 
 
 FULL_OFFLOAD = "flags 0x2"
-# tc makes a message of 1024 bytes at most (tc/q_taprio.c of iproute2); an entry has 28 of them.
-TC_ENTRIES_MAX = 30
+# tc makes a message of 1024 bytes at most (tc/q_taprio.c of iproute2); an entry has 28 of them, and
+# a class in `fp` 20.
+TC_ENTRIES_MAX, TC_ENTRIES_MAX_WITH_FP = 30, 24
 
 
 def joined(port: Port) -> tuple[int, list[tuple[int, int]]]:
@@ -147,19 +156,31 @@ def _least_ns(port: Port) -> int:
     return -(-TAPRIO_BYTES_MIN * 8 * 10**9 // port.rate_bps)
 
 
+def _levels(port: Port) -> tuple[str, str]:
+    """Classes of tc's priorities, and the queue of each class."""
+    levels = [*port.classes, *[port.classes[0]] * (PRIORITIES - len(port.classes))]
+    return " ".join(map(str, levels)), " ".join(f"1@{queue}" for queue in range(port.queues))
+
+
+def _operation(port: Port, mask: int) -> str:
+    if not port.preemptable:
+        return "S"
+    return "H" if mask & HOLD else "R"
+
+
 def taprio(port: Port) -> Iterator[str]:
     """One command over several lines: a line for each entry."""
-    levels = [*port.classes, *[port.classes[0]] * (PRIORITIES - len(port.classes))]
     base_ns, entries = joined(port)
+    levels, queues = _levels(port)
     yield f"# towards {port.peer}: {len(entries)} entries, {port.cycle_ns} ns"
     yield from shell.set_root(
         port.name,
         f"tc qdisc replace dev {port.name} parent root handle 100 taprio num_tc {port.queues}"
-        f" \\\n\tmap {' '.join(map(str, levels))} \\\n\tqueues"
-        f" {' '.join(f'1@{queue}' for queue in range(port.queues))} \\\n\tbase-time"
+        f" \\\n\tmap {levels} \\\n\tqueues {queues}{preemption.words(port)} \\\n\tbase-time"
         f" {base_ns} cycle-time {port.cycle_ns} \\\n"
         + "".join(
-            f"\tsched-entry S 0x{mask & (1 << port.queues) - 1:02x} {ns} \\\n"
+            f"\tsched-entry {_operation(port, mask)} 0x{mask & (1 << port.queues) - 1:02x} {ns}"
+            " \\\n"
             for mask, ns in entries
         )
         + f'\t$gates || stop "{port.name} takes no such gates: offload needs a switch whose driver'
@@ -184,28 +205,39 @@ def _not_by_tc(port: Port) -> str | None:
             f" Linux's taprio takes at this rate; it needs a switch that takes entries of"
             f" {shortest_ns} ns, by --format yang or tsntool"
         )
-    if len(entries) > TC_ENTRIES_MAX:
+    most = TC_ENTRIES_MAX_WITH_FP if port.preemptable else TC_ENTRIES_MAX
+    if len(entries) > most:
         return (
             f"{where}: it has {len(entries)} gate entries, and a message of tc holds no more than"
-            f" {TC_ENTRIES_MAX}; it needs a switch that takes its list otherwise, by --format yang"
+            f" {most}; it needs a switch that takes its list otherwise, by --format yang"
             " or tsntool"
         )
     return None
 
 
 def _bridge(
-    planned: Planned, name: str, ports: list[Port], police_needs: list[str], police: list[str]
+    planned: Planned, bridge: Bridge, ports: list[Port], police: list[str], shaped: list[str]
 ) -> str:
-    """The script of a bridge: gates of its ports, its stream filters, and PTP on all ports."""
+    """The script of a bridge: gates of its ports, its shapers and stream filters, and PTP on all
+    ports.
+    """
+    name = bridge.name
     topology, by_ptp = Topology(planned.scenario), planned.scenario.sync.mode == "gptp"
     peers = {port_name(topology, name, peer): peer for peer in topology.neighbours[name]}
     rates = {port: topology.wires[name, peer].rate_bps for port, peer in peers.items()}
-    used = list(peers) if by_ptp else [port.name for port in ports]
+    plain = [port for port in preemption.ungated_ports(planned) if port.bridge == name]
+    own_roots = shaping.own_roots(planned, bridge)
+    rooted = [port.name for port in [*ports, *plain]] + own_roots
+    used = list(peers) if by_ptp else rooted
     needs: list[Need] = [steps.Program(name) for name in ("ip", "tc", "ethtool")]
     needs += [steps.Program("ptp4l")] if by_ptp else []
     needs += [
         steps.Queues(port.name, max(steps.MULTIQUEUE_MIN, port.queues), "gates are those of queues")
-        for port in ports
+        for port in [*ports, *plain]
+    ]
+    needs += [
+        steps.Queues(port, max(steps.MULTIQUEUE_MIN, bridge.queues), "shapers are those of queues")
+        for port in own_roots
     ]
     lines = [
         "#!/bin/sh",
@@ -216,14 +248,18 @@ def _bridge(
         f"gates=${{GATES:-{FULL_OFFLOAD}}}",
         "# Nothing is changed before all that is needed is there.",
         *(f'stop "{note}"' for port in ports if (note := _not_by_tc(port)) is not None),
-        *shell.needs(needs, used, [port.name for port in ports]),
-        *police_needs,
+        *shell.needs(needs, used, rooted),
+        *(policing.needs(planned, bridge) if police else []),
+        *cqf.needs(planned, bridge),
         shell.helpers([]),
     ]
     linked: list[Step] = []
     for port in used:
         linked += [*without_disturbers(port), steps.Linked(port, rates[port] // 1_000_000)]
     lines += [line for step in linked for line in shell.lines(step)]
+    lines += preemption.mac_merge(planned, name)
+    for ungated in plain:
+        lines += preemption.mqprio(ungated, *_levels(ungated))
     if ports:
         lines += [
             "# taprio takes the lengths of entries by the rate of the link: it must be up.",
@@ -234,7 +270,7 @@ def _bridge(
         ]
     for gated in ports:
         lines += taprio(gated)
-    lines += police
+    lines += [*shaped, *police]
     if by_ptp:
         lines.append("# gPTP: the bridge passes time on, or has it.")
         lines += shell.lines(steps.Ptp4l(name, ptpconfig.config_name(name), "-H"))
@@ -247,11 +283,14 @@ def _bridges(planned: Planned) -> Iterator[tuple[str, str]]:
     topology = Topology(planned.scenario)
     for bridge in planned.scenario.bridge:
         ports = [port for port in gated if port.bridge == bridge.name]
-        police = policing.lines(planned, bridge)
-        if not ports and not police and sync.mode != "gptp":
+        police = [*policing.lines(planned, bridge), *cqf.lines(planned, bridge)]
+        shaped = list(shaping.lines(planned, bridge))
+        merges = any(preemption.mac_merge(planned, bridge.name))
+        if not (ports or police or shaped or merges) and sync.mode != "gptp":
             continue
-        police_needs = policing.needs(planned, bridge)
-        yield f"{bridge.name}.sh", _bridge(planned, bridge.name, ports, police_needs, police)
+        yield f"{bridge.name}.sh", _bridge(planned, bridge, ports, police, shaped)
+        if (program := cqf.source(planned, bridge)) is not None:
+            yield cqf.source_name(bridge), program
         if sync.mode == "gptp":
             names = [
                 port_name(topology, bridge.name, peer) for peer in topology.neighbours[bridge.name]
@@ -273,6 +312,8 @@ def _notes(planned: Planned, machine: Machine) -> Iterator[str]:
     if (note := ring_note(planned)) is not None:
         yield note
     yield from policing.notes(planned)
+    yield from copies_left_out(planned)
+    yield from preemption.notes(planned)
     sync = planned.scenario.sync
     if not sync.by_ptp:
         yield (
@@ -294,7 +335,7 @@ def _notes(planned: Planned, machine: Machine) -> Iterator[str]:
 
 def export(planned: Planned) -> Exported:
     """NODE.sh for each linked station and each bridge with gates or gPTP, NODE-ptp4l.cfg where PTP
-    is; stations under test are set up with keepon.
+    is, NODE-cqf.bpf.c where cycles are; stations under test are set up with keepon.
 
     Source: KeepON paper artifact, Examples 1 to 3 (mqprio and etf); tc-taprio(8), tc-mqprio(8),
     tc-etf(8), ptp4l(8), phc2sys(8).

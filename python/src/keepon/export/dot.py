@@ -12,7 +12,7 @@ import itertools
 from collections.abc import Iterator
 
 from keepon.export.exported import Exported, Planned
-from keepon.model.plan import PlannedStream
+from keepon.model.plan import PlannedStream, ways_of
 from keepon.model.scenario import Stream
 from keepon.model.topology import Topology
 
@@ -66,7 +66,7 @@ def _links(planned: Planned, topology: Topology) -> Iterator[str]:
 
 def hops(stream: Stream, entry: PlannedStream) -> list[tuple[str, str]]:
     """The directed links a stream passes, each once, as planned."""
-    paths = ([stream.talker, *route, listener] for listener, route in entry["routes"].items())
+    paths = ([stream.talker, *route, listener] for listener, route in ways_of(entry))
     return list(dict.fromkeys(pair for path in paths for pair in itertools.pairwise(path)))
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from keepon.errors import ConfigError
+from keepon.model import preemption
 from keepon.model.networktables import RECOMMENDED_CLASSES
 from keepon.model.plan import Plan
 from keepon.model.scenario import Scenario
@@ -48,8 +49,9 @@ class Port:
     """A bridge's port with a gate list; `name` follows Linux switches: swpN, N-th link of the
     bridge in the scenario.
 
-    `entries` are (mask of open gates, ns), none above UINT32_MAX; bit n is traffic class n.
-    `classes`: of priorities 0 to 7; `queues`: how many classes there are.
+    `entries` are (mask of open gates, ns), none above UINT32_MAX; bit n is traffic class n,
+    preemption.HOLD is there in those of Set-And-Hold-MAC. `classes`: of priorities 0 to 7;
+    `queues`: how many classes there are; `preemptable`: a bit for each of them that is.
     """
 
     bridge: str
@@ -60,6 +62,7 @@ class Port:
     entries: tuple[tuple[int, int], ...]
     classes: tuple[int, ...] = RECOMMENDED_CLASSES[-1]
     queues: int = 8
+    preemptable: int = 0
 
     @property
     def cycle_ns(self) -> int:
@@ -81,7 +84,7 @@ def gated_ports(planned: Planned) -> list[Port]:
     """Ports whose plan has a gate list, bridges in file order and ports in order of their
     numbers.
     """
-    topology = Topology(planned.scenario)
+    topology, merged = Topology(planned.scenario), preemption.ports(planned.scenario)
     found: list[Port] = []
     for bridge in planned.scenario.bridge:
         documents = planned.plan["bridges"][bridge.name]["ports"]
@@ -89,27 +92,45 @@ def gated_ports(planned: Planned) -> list[Port]:
             document = documents.get(peer)
             if document is None or "entries" not in document:
                 continue
-            listed = ((int(entry["gates"], 16), entry["ns"]) for entry in document["entries"])
+            listed = (
+                (
+                    int(entry["gates"], 16) | (preemption.HOLD if entry.get("hold") else 0),
+                    entry["ns"],
+                )
+                for entry in document["entries"]
+            )
             entries = [part for mask, ns in listed for part in _split(mask, ns)]
             found.append(
                 Port(
                     bridge.name, peer, port_name(topology, bridge.name, peer),
                     topology.wires[bridge.name, peer].rate_bps, document["base_ns"], tuple(entries),
                     tuple(map(bridge.class_of, range(8))), bridge.queues,
+                    preemption.queues_of(bridge) if (bridge.name, peer) in merged else 0,
                 )
             )  # fmt: skip
     return found
 
 
+def copies_left_out(planned: Planned) -> list[str]:
+    """A note, as no format has FRER, if a stream has two ways."""
+    names = ", ".join(stream.id for stream in planned.scenario.stream if stream.redundancy > 1)
+    return [f"R-tags and what drops copies of {names} are left out"] if names else []
+
+
 def filters_left_out(planned: Planned) -> list[str]:
-    """A note for formats that have no stream filters, if the plan or the scenario has any."""
+    """Notes for formats that have no stream filters and shapers, if there are any."""
+    shaped = [bridge.name for bridge in planned.scenario.bridge if bridge.shaper]
     names = [
         bridge.name
         for bridge in planned.scenario.bridge
         if bridge.stream_filter or planned.plan["bridges"][bridge.name].get("stream_filters")
     ]
-    listed = ", ".join(names)
-    return [f"stream filters of {listed} are left out: --format commands has them"] if names else []
+    left = [
+        f"{what} of {', '.join(listed)} are left out: --format commands has them"
+        for what, listed in (("stream filters", names), ("shapers", shaped))
+        if listed
+    ]
+    return left + copies_left_out(planned)
 
 
 def need_gates(planned: Planned, name: str) -> list[Port]:

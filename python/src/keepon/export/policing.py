@@ -36,7 +36,8 @@ class _Rule:
     actions: tuple[str, ...]
 
 
-def _variable(flow: str) -> str:
+def variable(flow: str) -> str:
+    """Of the script's environment: the address that frames of a flow go to."""
     return "DST_" + re.sub(r"\W", "_", flow)
 
 
@@ -76,16 +77,21 @@ def _ways(planned: Planned) -> dict[str, list[list[str]]]:
     return found | {load.id: [way] for _, load, way in Topology(planned.scenario).best_effort}
 
 
-def _rules(planned: Planned, bridge: Bridge) -> Iterator[_Rule]:
-    """The scenario's own filters, then the plan's."""
-    topology, ways = Topology(planned.scenario), _ways(planned)
-    into = {
+def ports_into(planned: Planned, bridge: Bridge) -> dict[str, str]:
+    """The port of a bridge where each stream and load comes in."""
+    topology = Topology(planned.scenario)
+    return {
         flow: port_name(topology, bridge.name, here)
-        for flow, own in ways.items()
+        for flow, own in _ways(planned).items()
         for way in own
         for here, there in itertools.pairwise(way)
         if there == bridge.name
     }
+
+
+def _rules(planned: Planned, bridge: Bridge) -> Iterator[_Rule]:
+    """The scenario's own filters, then the plan's."""
+    into = ports_into(planned, bridge)
     gates, meters = list(bridge.stream_gate), list(bridge.flow_meter)
     made = set[str]()
 
@@ -110,14 +116,21 @@ def _rules(planned: Planned, bridge: Bridge) -> Iterator[_Rule]:
         for flow in streams_of(planned.scenario, entry) or into:
             if flow in into:
                 yield _Rule(flow, into[flow], tuple(actions(entry)))
-    for found in planned.plan["bridges"][bridge.name].get("stream_filters", []):
+    document = planned.plan["bridges"][bridge.name]
+    cycles = list[str]()
+    for found in document.get("stream_filters", []):
         words = [_longest(found["max_sdu_bytes"])]
         if "entries" in found:
             listed = [
-                _entry(each["open"], each["ns"], None, each.get("octets"))
+                _entry(each["open"], each["ns"], each.get("priority"), each.get("octets"))
                 for each in found["entries"]
             ]
-            words.append(f"action gate base-time {found['base_ns']} {' '.join(listed)}")
+            gate = f"base-time {found['base_ns']} {' '.join(listed)}"
+            if "cqf" in document:  # one gate for all streams from a node, as a gate has a timer
+                cycles += [] if gate in cycles else [gate]
+                words.append(once("gate", len(gates) + cycles.index(gate), gate))
+            else:
+                words.append(f"action gate {gate}")
         if "cir_bps" in found:
             mtu_bytes = found["max_sdu_bytes"] + _MAC_HEADER_BYTES
             profile = _profile(found["cir_bps"], found["cbs_bytes"], mtu_bytes)
@@ -129,7 +142,7 @@ def needs(planned: Planned, bridge: Bridge) -> list[str]:
     """What a bridge's script looks for because of its filters, before it changes anything."""
     flows = list(dict.fromkeys(rule.flow for rule in _rules(planned, bridge)))
     found = [
-        f': "${{{_variable(flow)}:?is not set: the MAC address that frames of {flow} go to}}"'
+        f': "${{{variable(flow)}:?is not set: the MAC address that frames of {flow} go to}}"'
         for flow in flows
     ]
     comment = "# Stream filters go by destination addresses, which the scenario does not have."
@@ -149,10 +162,12 @@ def lines(planned: Planned, bridge: Bridge) -> list[str]:
             f"tc qdisc del dev {port} clsact 2> /dev/null || :",
             f"tc qdisc add dev {port} clsact",
         ]
-    for number, rule in enumerate(rules, 1):
+    # Cycles have the filter of number 1.
+    first = 2 if "cqf" in planned.plan["bridges"][bridge.name] else 1
+    for number, rule in enumerate(rules, first):
         found.append(
             f"tc filter add dev {rule.port} ingress protocol all pref {number} flower $offload"
-            f' dst_mac "${_variable(rule.flow)}" \\\n\t' + " \\\n\t".join(rule.actions)
+            f' dst_mac "${variable(rule.flow)}" \\\n\t' + " \\\n\t".join(rule.actions)
         )
     return found
 
@@ -163,13 +178,20 @@ def notes(planned: Planned) -> Iterator[str]:
         flows = dict.fromkeys(rule.flow for rule in _rules(planned, bridge))
         if flows:
             yield (
-                f"bridge {bridge.name}: its script needs {', '.join(map(_variable, flows))}, the"
+                f"bridge {bridge.name}: its script needs {', '.join(map(variable, flows))}, the"
                 " MAC addresses that these frames go to"
+            )
+        if "cqf" in planned.plan["bridges"][bridge.name]:
+            yield (
+                f"bridge {bridge.name}: Linux's gate changes priorities with offload only"
+                f" (OFFLOAD=skip_sw); without it {bridge.name}-cqf.bpf.c does, which the script"
+                " compiles with clang: it needs Linux 6.1, CLOCK_TAI as network time, and in VLAN"
+                " the id that frames of streams have, if any"
             )
         shortest = [
             min(entry["ns"] for entry in found["entries"])
             for found in planned.plan["bridges"][bridge.name].get("stream_filters", [])
-            if "entries" in found
+            if not all(entry["open"] for entry in found.get("entries", []))
         ] + [entry.ns for gate in bridge.stream_gate.values() for entry in gate.entries]
         if min(shortest, default=_TIMER_LATE_NS) < _TIMER_LATE_NS:
             yield (

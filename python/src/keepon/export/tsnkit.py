@@ -91,6 +91,11 @@ def _refuse(scenario: Scenario, topology: Topology) -> None:
                 f"{', '.join(map(str, sorted(slower)))}; export another format"
             )
     for stream in scenario.stream:
+        if stream.redundancy > 1:
+            raise ConfigError(
+                f'option --format = "tsnkit": stream "{stream.id}" has redundancy = 2: tsnkit knows'
+                " no copies of frames; export another format"
+            )
         if len(stream.listeners) != 1:
             raise ConfigError(
                 f'option --format = "tsnkit": stream "{stream.id}" has {len(stream.listeners)}'

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from keepon.errors import ConfigError
 from keepon.export.exported import Exported, Planned, Port, filters_left_out, need_gates
 from keepon.machines.planned import SECOND_NS
 
@@ -33,9 +34,14 @@ def export(planned: Planned) -> Exported:
     """BRIDGE-PORT.cfg for each gated port, BRIDGE.sh to load those of a bridge.
 
     Raises:
-        ConfigError: there are no gates.
+        ConfigError: there are no gates, or some that need HOLD.
     """
     ports = need_gates(planned, "tsntool")
+    if held := [port.bridge for port in ports if port.preemptable]:
+        raise ConfigError(
+            f'option --format = "tsntool": has no HOLD, and gates of bridge {held[0]} need it for'
+            " frame preemption; export commands or yang"
+        )
     files = {
         _file(port): "".join(f"sgs {ns} 0x{mask:02x}\n" for mask, ns in port.entries)
         for port in ports

@@ -18,6 +18,7 @@ from keepon.errors import ConfigError
 from keepon.export.exported import Exported, Planned, Port, filters_left_out, need_gates
 from keepon.machines.planned import SECOND_NS
 from keepon.model.gates import ALL_GATES
+from keepon.model.preemption import HOLD
 
 INT32_MAX = 2**31 - 1
 
@@ -42,14 +43,20 @@ def rational(ns: int, what: str) -> dict[str, int]:
     return {"numerator": seconds.numerator, "denominator": seconds.denominator}
 
 
+def _operation(port: Port, mask: int) -> str:
+    if not port.preemptable:
+        return "set-gate-states"
+    return "set-and-hold-mac" if mask & HOLD else "set-and-release-mac"
+
+
 def _table(port: Port) -> dict[str, Any]:
     cycle = rational(port.cycle_ns, f"bridge {port.bridge} towards {port.peer}")
     entries = [
         {
             "index": index,
-            "operation-name": "ieee802-dot1q-sched:set-gate-states",
+            "operation-name": f"ieee802-dot1q-sched:{_operation(port, mask)}",
             "time-interval-value": ns,
-            "gate-states-value": mask,
+            "gate-states-value": mask & ALL_GATES,
         }
         for index, (mask, ns) in enumerate(port.entries)
     ]
@@ -106,4 +113,7 @@ def export(planned: Planned) -> Exported:
         "supported-list-max, supported-cycle-max and supported-interval-max say what the lists"
         " need, not what the bridge can; leave them out where the bridge states its own"
     )
-    return Exported(files, [note, *filters_left_out(planned)])
+    notes = [note, *filters_left_out(planned)]
+    if any(port.preemptable for port in ports):
+        notes.append("which priorities are preemptable is left out: --format commands has it")
+    return Exported(files, notes)

@@ -14,13 +14,7 @@ from collections.abc import Iterator
 from keepon_host.link.options import ip_words
 
 from keepon.machines.planned import SECOND_NS, Guest, link_options, queue_commands
-from keepon.machines.traffic import (
-    LOAD_SERVER,
-    delays_of,
-    listen_words,
-    load_words,
-    talk_words,
-)
+from keepon.machines.traffic import LOAD_SERVER, delays_of, listen_words, load_words, talk_words
 from keepon.measure.due import allowed_ns
 from keepon.model.gates import ALL_GATES
 from keepon.model.plan import Plan

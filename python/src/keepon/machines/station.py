@@ -17,12 +17,7 @@ from keepon_host.start.steps import Need, Setup, Step, Told
 
 from keepon.errors import ConfigError
 from keepon.machines import ptpconfig
-from keepon.machines.planned import (
-    ETHERNET_MTU,
-    Guest,
-    link_options,
-    queue_commands,
-)
+from keepon.machines.planned import ETHERNET_MTU, Guest, link_options, queue_commands
 from keepon.machines.queues import TOS
 from keepon.model.hosts import etf_delta_ns
 from keepon.model.qdiscs.stations import by_timers, check_put_to_up, tree_of
@@ -99,8 +94,7 @@ def _needs(machine: Machine, station: Station, qdiscs: list[str]) -> Iterator[Ne
     if machine.talks(station.name):
         vlan = machine.vlan(station.name)
         yield steps.Free(
-            vlan,
-            f"take it away with ip link del {vlan}, or export with another device name",
+            vlan, f"take it away with ip link del {vlan}, or export with another device name"
         )
     if driver == "keepon":
         yield steps.Free(device, f"take it away with ip link del {device}")
@@ -277,12 +271,7 @@ def setup(machine: Machine, station: Station) -> Setup:
             *_needs(machine, station, kinds),
             *(steps.Scheduler(kind) for kind in dict.fromkeys(kinds)),
         ),
-        (
-            *_link(machine, station),
-            *queues,
-            *_vlan(machine, station),
-            *_clocks(machine, station),
-        ),
+        (*_link(machine, station), *queues, *_vlan(machine, station), *_clocks(machine, station)),
         files if sync.by_ptp else {},
     )
 

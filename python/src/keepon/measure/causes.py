@@ -12,13 +12,13 @@ from typing import Any
 from keepon.measure.results import SENT_VERDICTS
 from keepon.model import outcomes, overload
 from keepon.model.names import ranged
-from keepon.model.plan import Plan
+from keepon.model.plan import Plan, ways_of
 from keepon.model.result import Cause, LoadResult, RunParts, StreamResult
 
 MEANINGS: dict[str, tuple[str, str]] = {
     "late": ("handed over too late", "raise advance_ns"),
     "moved": ("left in a later slot than its own", "raise advance_ns"),
-    "sent_stale": ("its slot had another time by then", "let the clock settle: raise warmup_s"),
+    "sent_stale": ("its slot had moved in time by then", "let the clock settle: raise warmup_s"),
     "too_early": (
         "handed over before the ring reaches its slot", "lower advance_ns, or raise ring_slots",
     ),
@@ -53,14 +53,16 @@ MEANINGS: dict[str, tuple[str, str]] = {
     ),
     " of the plan for ": (
         "a filter of the plan stopped it",
-        "none if its talker sends too much; if not, a clock is further off than stated, which"
-        " keepon plan says",
+        "none if its talker sends too much; else a clock is further off than keepon plan states",
     ),
     " stream gate ": (
         "a bridge's stream gate was shut", "send at the plan's times, or open it for longer",
     ),
     " flow meter ": (
         "beyond what a bridge's flow meter takes", "send less, or raise its rates and bursts",
+    ),
+    " rogue sequence number": (
+        "its number was far from that of the last frame", "raise frer.history_length",
     ),
     "fault": ("lost by a fault", "none: the scenario asks for it"),
     "babble": (
@@ -143,7 +145,7 @@ def _babble(run: RunParts, effective: Mapping[str, Any], plan: Plan | None) -> I
 
 def _links(stream: Mapping[str, Any], plan: Plan) -> set[tuple[str, str]]:
     """Directions of links that a stream passes."""
-    routes = plan["streams"][stream["id"]]["routes"].items()
+    routes = ways_of(plan["streams"][stream["id"]])
     ways = [(stream["talker"], *route, listener) for listener, route in routes]
     return {hop for way in ways for hop in itertools.pairwise(way)}
 

@@ -9,13 +9,7 @@ from keepon.measure.series import offset_series
 from keepon.measure.simulated import Domain, NodeClock, PtpFlow
 from keepon.measure.statistics import IntArray, summary
 from keepon.model.quantities import OffsetStatistics
-from keepon.model.result import (
-    Clock,
-    DomainClock,
-    FrequencyError,
-    PtpFrames,
-    SyncCounts,
-)
+from keepon.model.result import Clock, DomainClock, FrequencyError, PtpFrames, SyncCounts
 
 SECOND_PS = 10**12
 

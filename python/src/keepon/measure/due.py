@@ -75,10 +75,7 @@ class Schedule:
 
 
 def on_schedule(
-    frames: FrameArrays,
-    schedule: Schedule,
-    window_ns: tuple[int, int],
-    stream: str,
+    frames: FrameArrays, schedule: Schedule, window_ns: tuple[int, int], stream: str
 ) -> FrameArrays:
     """One row for every frame due in a window; what was never handed over has no instant at all.
 
@@ -111,11 +108,7 @@ def on_schedule(
 
 
 def _filled(
-    frames: FrameArrays,
-    seq: IntArray,
-    txtime_ns: IntArray,
-    known: IntArray,
-    places: IntArray,
+    frames: FrameArrays, seq: IntArray, txtime_ns: IntArray, known: IntArray, places: IntArray
 ) -> FrameArrays:
     def row(values: IntArray, absent: int) -> IntArray:
         filled = np.full(seq.size, absent, dtype=np.int64)

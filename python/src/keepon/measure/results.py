@@ -114,10 +114,7 @@ class FrameArrays:
 
 
 def accounting(
-    frames: FrameArrays,
-    verdict_names: list[str],
-    lost: dict[str, int],
-    stream: str,
+    frames: FrameArrays, verdict_names: list[str], lost: dict[str, int], stream: str
 ) -> Accounting:
     """Counts of one stream; every frame has one fate, and it is the one its verdict says.
 
@@ -185,10 +182,7 @@ def losses(frames: FrameArrays, whole_run: dict[str, int]) -> dict[str, int]:
 
 
 def check_whole_run(
-    frames: FrameArrays,
-    verdict_names: list[str],
-    whole: Flow,
-    stream: str,
+    frames: FrameArrays, verdict_names: list[str], whole: Flow, stream: str
 ) -> None:
     """The simulator's own counters of a stream against the frames themselves, over the whole run.
 
@@ -244,7 +238,7 @@ def check_flow(whole: Flow, listeners: int, what: str) -> None:
     if whole["submitted"] != sum(whole["verdicts"].values()) + whole["pending"]:
         raise SimulationError(f"{what}: submitted is not verdicts + pending over the whole run")
     arrived = whole["delivered"] + sum(whole["lost"].values()) + whole["in_flight"]
-    if listeners * whole["on_wire"] != arrived:
+    if listeners * whole["on_wire"] + whole.get("split", 0) != arrived:
         raise SimulationError(
             f"{what}: sent is not delivered + lost + in flight over the whole run"
         )

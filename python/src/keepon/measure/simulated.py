@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Types of what the simulator says of nodes and flows (`Simulation` in _sim.pyi)."""
+"""Types of what the simulator says of nodes and flows (`Simulation` in _sim.pyi), and what a result
+has of a TCP connection.
+"""
 
 from __future__ import annotations
 
 from typing import Literal, NotRequired, TypedDict
 
+from keepon.errors import SimulationError
 from keepon.measure.statistics import IntArray
+from keepon.model.result import TcpResult
 
 Counters = dict[str, int]
 
@@ -30,6 +34,8 @@ class Flow(TypedDict):
     wrong_bytes: int
     duplicates: int
     ghosts: int
+    split: NotRequired[int]
+    """deliveries that copies made by bridges could make, of a stream with several ways"""
 
 
 class TcpMachines(TypedDict):
@@ -107,6 +113,21 @@ class NodeClock(TypedDict):
     ports: list[Port]
 
 
+class Recovery(TypedDict):
+    """Counters of sequence recovery at a node; `ports`: of each way by itself, by the number of the
+    neighbour, with individual recovery.
+    """
+
+    passed: int
+    discarded: int
+    out_of_order: int
+    rogue: int
+    lost: int
+    resets: int
+    latent_errors: int
+    ports: NotRequired[dict[int, Counters]]
+
+
 class StationPort(TypedDict):
     """What the simulator counts at a station's port; the last four with driver "keepon"."""
 
@@ -130,6 +151,8 @@ class Station(StationPort):
     host_draws: Counters
     host_tails: Counters
     ports: NotRequired[dict[str, StationPort]]
+    recovery: NotRequired[dict[str, Recovery]]
+    """of streams whose copies end here, by id"""
 
 
 class Bridge(TypedDict):
@@ -139,3 +162,40 @@ class Bridge(TypedDict):
     ports: dict[int, Counters]
     filters: NotRequired[list[Counters]]
     """of policing, in order, if there is any"""
+    recovery: NotRequired[dict[str, Recovery]]
+    """of streams whose copies end here, by id"""
+
+
+def tcp_result(raw: TcpMachines, window_s: float, what: str) -> TcpResult:
+    """Both machines, held against each other.
+
+    Args:
+        raw: of the simulator.
+        window_s: length of the window that `window_bytes` are of.
+        what: the load, for messages.
+
+    Raises:
+        SimulationError: the sender took something for delivered that was not.
+    """
+    if raw["acknowledged_bytes"] > raw["delivered_bytes"]:
+        raise SimulationError(
+            f"{what}: {raw['acknowledged_bytes']} bytes are acknowledged and only"
+            f" {raw['delivered_bytes']} delivered"
+        )
+    return {
+        "goodput_bps": round(raw["window_bytes"] * 8 / window_s),
+        "segments": raw["segments"],
+        "retransmissions": raw["retransmissions"],
+        "recoveries": raw["recoveries"],
+        "timeouts": raw["timeouts"],
+        "probes": raw["probes"],
+        "refused": raw["refused"],
+        "duplicates": raw["duplicates"],
+        "out_of_order": raw["out_of_order"],
+        "srtt_us": raw["srtt_ps"] / 1e6,
+        "window": {
+            "at_s": [at / 1e12 for at in raw["at_ps"].tolist()],
+            "cwnd": raw["cwnd"].tolist(),
+            "ssthresh": [None if value < 0 else value for value in raw["ssthresh"].tolist()],
+        },
+    }

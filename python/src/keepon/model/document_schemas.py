@@ -18,8 +18,7 @@ from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 from typing_extensions import is_typeddict
 
-from keepon.model.doctor import DOCTOR_SCHEMA, Doctor
-from keepon.model.hwcheck import HWCHECK_SCHEMA, HardwareCheck
+from keepon.model.machinereports import DOCTOR_SCHEMA, HWCHECK_SCHEMA, Doctor, HardwareCheck
 from keepon.model.plan import PLAN_SCHEMA, Plan
 from keepon.model.result import RESULT_SCHEMA, Result
 from keepon.model.tools import LISTEN_SCHEMA, TALK_SCHEMA, Listen, Talk

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
+from keepon.model.preemption import HOLD
 from keepon.model.wire import PS_PER_NS, byte_time_ps, ceil_ns
 
 ALL_GATES = 0xFF
@@ -188,6 +189,22 @@ def fill(
         at = end
     put_rest(at, cycle, cycle + spans[0][0])
     return entries
+
+
+def with_hold(made: GateList, planned: set[int], preemptable: int) -> GateList:
+    """The list of a port with frame preemption: gates of preemptable queues are always open, and
+    while one of a planned queue is, the MAC holds preemptable frames back.
+
+    Such a gate that closed would keep back every frame that is longer than what is left; HOLD
+    needs no more before a window than what cannot be interrupted.
+    """
+    entries: list[tuple[int, int]] = []
+    for mask, ns in made.entries:
+        held = HOLD if any(mask >> queue & 1 for queue in planned) else 0
+        if entries and entries[-1][0] == mask | held | preemptable:
+            ns += entries.pop()[1]
+        entries.append((mask | held | preemptable, ns))
+    return replace(made, entries=tuple(entries))
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 from keepon.model import switches
 from keepon.model.fields import GateMask, Name, NameList, Number, Whole, WholeList
 from keepon.model.policing import FlowMeter, StreamFilter, StreamGate
+from keepon.model.shaping import Shaper
 from keepon.model.tables import POSITIVE, SECOND_NS, Table
 
 
@@ -159,9 +160,17 @@ class Bridge(Table):
     processing_ns: Annotated[int, Whole(0, SECOND_NS, remedy=POSITIVE)] = 2_000
     """Time in ns from a frame received whole to the frame in its queue, always the same. 2 us are
     inferred from Table 1 of the KeepON paper."""
-    gates: Literal["auto", "none"] | dict[str, GateList] = "auto"
-    """"auto": the plan has gate lists for the ports. "none": all gates are always open. A
-    table: gate lists by hand, by neighbour. Bridges of target vm have no gates."""
+    gates: Literal["auto", "none", "cqf"] | dict[str, GateList] = "auto"
+    """"auto": the plan has gate lists for the ports. "none": all gates are always open. "cqf":
+    cyclic queuing and forwarding, where what arrives in one cycle leaves in the next one
+    (docs/tsn.md). A table: gate lists by hand, by neighbour. Bridges of target vm have no gates."""
+    cqf_cycle_ns: Annotated[int, Whole(1_000, SECOND_NS)] | None = None
+    """With gates "cqf": length of a cycle in ns, the same at all such bridges. Cycles begin at
+    multiples of it, and the periods of streams that pass are multiples of it. Refused if shorter
+    than what a cycle must hold. Left out with other gates."""
+    cqf_buffers: Annotated[int, Whole(2, 3)] = 2
+    """With gates "cqf": queues of a port that take turns, the streams' traffic class and those
+    below it. With 3 a frame may arrive up to a cycle late, and every bridge takes two cycles."""
     gate_entries: Annotated[int, Whole(1, 4_096)] = 4_096
     """Entries that the gate list of a port has at most."""
     gate_entries_all: Annotated[int, Whole(1, 65_536)] = 65_536
@@ -199,6 +208,13 @@ class Bridge(Table):
     """Traffic class of priorities (PCP) 0, 1 ... 7. "802.1Q": what IEEE Std 802.1Q-2022 table 8-5
     recommends for so many queues; of 8 queues priority 1 (background) has the lowest, below 0 (best
     effort), and of fewer several priorities share one."""
+    preemptable: Annotated[list[int], WholeList(0, 7)] | None = None
+    """Priorities (PCP) whose frames are preemptable: express ones interrupt them (802.1Qbu). All
+    priorities of a traffic class or none; none of streams or PTP. In effect towards bridges with
+    this key and stations with `preemption`. Left out: none. Target sim only."""
+    min_fragment_bytes: Annotated[int, Whole(64, 256)] = 64
+    """Least length of a fragment with its check sum: 64, 128, 192 or 256 (addFragSize 0 to 3), as
+    neighbours need it."""
     police: Literal["none", "edge", "all"] = "none"
     """Whether the plan has stream filters for the bridge, each with a stream gate that is open
     while a frame of the stream may arrive, and shut otherwise: "edge" for streams whose talker is
@@ -214,6 +230,9 @@ class Bridge(Table):
     """Rules of filters. "linux": as tc's actions gate and police do in software, where an internal
     priority changes nothing, nothing shuts a gate for good, a gate is open until its base time,
     what a gate drops counts as octets, and meters count MSDUs (docs/tsn.md)."""
+    shaper: list[Shaper] = Field(default_factory=list)
+    """Credit-based shapers of its ports. Plans have bounds for streams of bought devices (driver
+    foreign) in shaped classes, which only these may have (docs/tsn.md). Target sim only."""
     queue_frames: Annotated[int, Whole(1, 1_000_000)] = 1024
     """Frames that a queue of a port holds; what comes then is lost. Plans keep to it. Target vm
     does not use it."""

@@ -36,7 +36,10 @@ def takes(
         planned: what the plan has of the port; frames longer than its slots in a row are refused.
     """
     station = scenario.station_named(port.station)
-    stage = host_of(station.host, driver, 0.0)[0]["driver"]
+    # A bought device has its own host, of which nothing is known but what leaves it.
+    is_foreign = driver == "foreign"
+    host = ("ideal", "standard") if is_foreign else (station.host, driver)
+    stage = host_of(*host, 0.0)[0]["driver"]
     wire_ps = wire_time_ps(load.frame_bytes, port.wire.rate_bps)
     is_refused = False
     if driver == "keepon" and "slot_time_ps" in planned:

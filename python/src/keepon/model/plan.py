@@ -155,6 +155,8 @@ class GateEntry(TypedDict):
     """open gates, one bit per queue"""
     ns: AtLeastOne
     """for how long"""
+    hold: NotRequired[Literal[True]]
+    """Set-And-Hold-MAC: no preemptable frame is on the wire; Set-And-Release-MAC without it"""
 
 
 @together("cycle_ns base_ns entries")
@@ -179,6 +181,8 @@ class PlannedGateInterval(TypedDict):
     """whether frames pass"""
     ns: AtLeastOne
     """for how long"""
+    priority: NotRequired[Annotated[int, Field(ge=0, le=7)]]
+    """internal priority value of frames that pass; absent: their own priority"""
     octets: NotRequired[NotNegative]
     """of MSDUs that pass in it"""
 
@@ -204,13 +208,27 @@ class PlannedFilter(TypedDict):
 
 
 @with_config(CLOSED)
+class PlannedCycles(TypedDict):
+    """Cycles of cyclic queuing and forwarding."""
+
+    cycle_ns: AtLeastOne
+    """length of a cycle; one begins at 0"""
+    buffers: Annotated[int, Field(ge=2, le=3)]
+    """queues of a port that take turns"""
+    clock_error_ns: NotNegative
+    """how far its clock may be from those of its neighbours, before frames change cycles"""
+
+
+@with_config(CLOSED)
 class PlannedBridge(TypedDict):
     """A bridge."""
 
     ports: dict[str, PlannedPort]
     """ports that streams leave by, by neighbour"""
     stream_filters: NotRequired[list[PlannedFilter]]
-    """of per-stream policing (`bridge.police`)"""
+    """of per-stream policing (`bridge.police`), or of cyclic queuing and forwarding"""
+    cqf: NotRequired[PlannedCycles]
+    """cyclic queuing and forwarding (`bridge.gates`)"""
 
 
 @with_config(CLOSED)
@@ -277,6 +295,8 @@ class PlannedStream(TypedDict):
     """bridges to the listener that is reached last"""
     routes: dict[str, Route]
     """bridges to each listener"""
+    second_route: NotRequired[Route]
+    """bridges of the other way to its one listener; with `redundancy = 2`"""
     release_ns: NotNegative
     """release of a frame from the start of its period on"""
     release_early_ps: Instant
@@ -413,6 +433,14 @@ class Plan(Draft):
 
     seconds: Annotated[float, Field(ge=0)]
     """how long planning took"""
+
+
+def ways_of(entry: PlannedStream) -> list[tuple[str, Route]]:
+    """Listeners and bridges on the way to them; of one with two ways both."""
+    ways = list(entry["routes"].items())
+    if "second_route" in entry:
+        ways += [(listener, entry["second_route"]) for listener in entry["routes"]]
+    return ways
 
 
 def empty(scenario: str, status: Status, method: str) -> Draft:

@@ -18,7 +18,7 @@ from pydantic import Field, with_config
 from typing_extensions import TypedDict
 
 from keepon.model import documents
-from keepon.model.hostresult import HostRun
+from keepon.model.machinereports import HostRun
 from keepon.model.quantities import (
     DelayDistribution,
     DelaySeries,
@@ -169,6 +169,9 @@ class StreamResult(MeasuredStream):
     """delays by size; absent in results of earlier versions"""
     slots: NotRequired[Slips]
     """where slots put its frames; with driver keepon in the simulator"""
+    copies: NotRequired[Counts]
+    """where frames on its two ways ended that did not arrive, of the whole run: duplicates, lost
+    copies; with redundancy"""
     talker_counters: NotRequired[TalkCounters]
     """targets vm and host: what keepon-talk counted"""
     stamp_error_ns: NotRequired[StampError]
@@ -292,6 +295,28 @@ class Clock(TypedDict):
 
 
 @with_config(OPEN)
+class RecoveryResult(TypedDict):
+    """Counters of sequence recovery (IEEE Std 802.1CB-2017 clause 10.8) over the whole run."""
+
+    passed: NotNegative
+    """frames that passed"""
+    discarded: NotNegative
+    """duplicates, and rogue frames"""
+    out_of_order: NotNegative
+    """frames that passed with another number than the one after the last"""
+    rogue: NotNegative
+    """frames with a number out of the window"""
+    lost: NotNegative
+    """numbers that came by no way"""
+    resets: NotNegative
+    """times any number was taken from then on, the start among them"""
+    latent_errors: NotNegative
+    """tests that found copies missing"""
+    ports: NotRequired[dict[str, Counts]]
+    """of each way by itself, by neighbour, with individual recovery"""
+
+
+@with_config(OPEN)
 class PortResult(TypedDict):
     """Counters of a port over the whole run, in the simulator."""
 
@@ -333,6 +358,8 @@ class StationResult(TypedDict):
     """of its NIC"""
     ports: NotRequired[dict[str, PortResult]]
     """of a station of several ports, by name; its own counters are their sums then"""
+    recovery: NotRequired[dict[str, RecoveryResult]]
+    """of streams whose copies end here, by id"""
 
 
 @with_config(OPEN)
@@ -344,6 +371,8 @@ class BridgeResult(TypedDict):
     stream_filters: NotRequired[list[Counts]]
     """of filters in order: frames that matched, and of them those lost as oversize, not passing the
     gate, red, and those that were yellow"""
+    recovery: NotRequired[dict[str, RecoveryResult]]
+    """of streams whose copies end here, by id"""
     clock: NotRequired[Clock]
     """its clock, if PTP sets or distributes it"""
 

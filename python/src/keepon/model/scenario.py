@@ -22,6 +22,7 @@ from keepon.model.networktables import (
     Sync,
     SyncDomain,
 )
+from keepon.model.redundancy import Frer
 from keepon.model.stationtables import (
     HostTable,
     KeeponOptions,
@@ -139,7 +140,11 @@ class Stream(Table):
     that this way begins at; with "auto" the shortest does, of equal ones that whose link is listed
     first."""
     redundancy: Annotated[int, Whole(1, 2)] = 1
-    """Disjoint ways at once. 2 is refused by this version: it plans no redundant routes."""
+    """Ways at once (FRER, IEEE Std 802.1CB-2017). 2, to one listener: disjoint in links and
+    bridges, but for the first bridge and, where the listener has one link, the last. Target sim
+    only."""
+    frer: Frer = Field(default_factory=Frer)
+    """What tells copies of its frames apart."""
 
     @model_validator(mode="before")
     @classmethod

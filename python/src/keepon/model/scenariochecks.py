@@ -9,13 +9,14 @@ from typing import Any
 
 from keepon.errors import ConfigError, SeveralConfigError, one_line
 from keepon.model import (
-    backends,
-    faultchecks,
+    cqf,
+    crosschecks,
     foreign,
-    framelengths,
     policing,
-    ptpgates,
+    preemption,
     rates,
+    redundancy,
+    shaping,
     validation,
 )
 from keepon.model.hosts import HOSTS, check_stages
@@ -223,6 +224,8 @@ def _stream(source: str, scenario: Scenario, index: int, neighbours: dict[str, l
                     f'"{here}" and "{there}" are not linked (hop {number}); list the bridges in'
                     " order",
                 )
+    if wrong_key := redundancy.wrong_key(scenario, stream):
+        raise problem(source, f"{at}.{wrong_key[0]}{owner}", *wrong_key[1:])
     if len(neighbours[stream.talker]) > 1:
         _one_port(source, scenario, index)
     _slots(source, scenario, index)
@@ -452,6 +455,8 @@ def _bridge(source: str, scenario: Scenario, index: int, neighbours: list[str]) 
     for place in range(len(bridge.stream_filter)):
         if wrong := policing.wrong_filter(scenario, index, place):
             raise problem(source, *wrong)
+    if wrong := cqf.wrong(scenario, index) or preemption.wrong(scenario, index):
+        raise problem(source, *wrong)
     if isinstance(bridge.gates, dict) and bridge.gate_guard != "length-aware":
         raise problem(
             source,
@@ -521,17 +526,18 @@ def check(scenario: Scenario, source: str) -> None:
             _load(source, scenario, index, neighbours)
     wrong.end()
     for check_more in (
-        backends.check,
+        crosschecks.check_backends,
         foreign.check,
-        framelengths.check,
-        ptpgates.check,
+        crosschecks.check_lengths,
+        crosschecks.check_ptp_gates,
         qdiscs.check,
+        shaping.check,
     ):
         with wrong:
             check_more(scenario, source)
     with wrong:
         _faults(source, scenario, neighbours)
-        faultchecks.check(scenario, source)
+        crosschecks.check_faults(scenario, source)
     wrong.end()
     for index, station in enumerate(scenario.station):
         if not neighbours[station.name]:

@@ -266,6 +266,9 @@ class Station(Table):
     50000 (chosen), and half of what links on the way are asymmetric."""
     egress_latency_ns: Annotated[int, Whole(-SECOND_NS, SECOND_NS)] = 0
     """Added to the stamps of sent PTP frames, in ns, as ptp4l(8) egressLatency (driver keepon)."""
+    preemption: bool = False
+    """Whether its card puts the fragments of preempted frames together (IEEE Std 802.3-2022 clause
+    99), so that a bridge with `preemptable` preempts towards it. What it sends is whole."""
     jitter_ns: Annotated[int, Whole(0, SECOND_NS, remedy=POSITIVE)] = 0
     """How many ns after the instant of its own clock a frame leaves at most, with driver foreign
     only; in runs exponential with a mean of half of that (chosen). Its drift is `clock_ppm`."""

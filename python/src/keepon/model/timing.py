@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 
+from keepon.model import cqf
 from keepon.model.plan import Plan
 from keepon.model.scenario import Load, Scenario, Station
 from keepon.model.spans import planned_spans
@@ -53,7 +54,10 @@ def _lock_ns(station: Station, port: Port, plan: Plan, loads: list[tuple[int, Lo
 
 def epoch_ns_for(scenario: Scenario) -> int:
     """Network time of the start: a multiple of every period, so that cycles begin with the run."""
-    cycle_ns = math.lcm(*(stream.cycle_ns for stream in scenario.stream))
+    cycle_ns = math.lcm(
+        *(stream.cycle_ns for stream in scenario.stream),
+        *(bridge.cqf_buffers * cqf.cycle_ns(bridge) for bridge in cqf.bridges(scenario)),
+    )
     return -(-EPOCH_NS // cycle_ns) * cycle_ns
 
 

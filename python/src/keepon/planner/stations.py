@@ -175,11 +175,7 @@ def _granularity_room_ns(
 
 
 def _needs(
-    scenario: Scenario,
-    station: Station,
-    port: Port,
-    topology: Topology,
-    master_ns: Fraction | None,
+    scenario: Scenario, station: Station, port: Port, topology: Topology, master_ns: Fraction | None
 ) -> Needs:
     ports = topology.ports_of(station.name)
     host = host_for(scenario, station, len(ports))
@@ -214,11 +210,7 @@ def _is_counted(scenario: Scenario, peer: str) -> bool:
 
 
 def _other_driver(
-    scenario: Scenario,
-    station: Station,
-    port: Port,
-    topology: Topology,
-    driver: PlannedDriver,
+    scenario: Scenario, station: Station, port: Port, topology: Topology, driver: PlannedDriver
 ) -> StationPlan:
     launch = driver == "launchtime"
     clock_ps = scenario.clock_error_ns(station, driver) * PS_PER_NS

@@ -13,7 +13,16 @@ from collections.abc import Callable
 from keepon.errors import PlanRejectedError
 from keepon.model.plan import Draft, Plan
 from keepon.model.scenario import Scenario
-from keepon.planner.checker import foreign, gatelists, policing, queues, rules, streams
+from keepon.planner.checker import (
+    cqf,
+    foreign,
+    gatelists,
+    policing,
+    queues,
+    rules,
+    shaped,
+    streams,
+)
 from keepon.planner.checker.given import Given
 from keepon.planner.checker.replay import Replay
 from keepon.planner.checker.steady import Steady
@@ -46,13 +55,15 @@ def problems(scenario: Scenario, plan: Draft, look: Look = _never) -> list[str]:
     found += streams.check_releases(given)
     look()
     unplanned = Unplanned(given)
-    found += check_unplanned(given, unplanned)
+    found += check_unplanned(given, unplanned) + shaped.check(given, unplanned, plan, theirs)
     if found:
         return found
     if not given.streams:
         return gatelists.check(given, unplanned, look)
     found = queues.check_wires(given, look) + gatelists.check(given, unplanned, look)
     steady = Steady(given, unplanned)
+    found += cqf.check(given, steady, unplanned)
+    found += streams.check_copies(given, steady)
     found = found or _check_times(given, unplanned, steady, look) + policing.check(given, steady)
     return found or queues.check_talkers_without_bounds(given)
 

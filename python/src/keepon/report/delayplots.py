@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from keepon.model.result import Result, StreamResult
 from keepon.report import panels
-from keepon.report.axes import Axis, around
-from keepon.report.panels import STYLES, Curve, Panel
+from keepon.report.panels import STYLES, Axis, Curve, Panel, around
 
 _US = 0.001
 _LIMITS = {"delay_ns": "bound", "deadline_ns": "deadline", "delay_min_ns": "earliest"}

@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from keepon.model.plan import Plan, PlannedPort, PlannedStation
 from keepon.model.result import Result
 from keepon.model.topology import port_names
-from keepon.report.axes import Axis
-from keepon.report.panels import STYLES
+from keepon.report.panels import STYLES, Axis
 
 ROWS_MAX = 90
 BLOCKS_MAX = 1500

@@ -1,19 +1,51 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One picture of a result that stands alone: how far from its instant a frame left at worst, by
-stream and driver.
+"""Figures by matplotlib that stand alone: how far from its instant a frame left at worst, by stream
+and driver; and a sweep's numbers over the values of a key.
 """
 
 from __future__ import annotations
 
+import io
+import re
+import statistics
 import textwrap
+from collections.abc import Sequence
 from typing import Any
 
+import matplotlib
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from keepon.errors import ConfigError
 from keepon.model.names import ranged
 from keepon.model.result import Result
-from keepon.report.figures import COLOURS, svg
+from keepon.model.units import unit_of
+
+matplotlib.use("Agg")
+
+# Colours of Okabe and Ito: distinct in every common kind of colour blindness.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+
+
+def svg(figure: Figure, name: str) -> str:
+    """The figure as an <svg> element whose ids do not clash with other figures of the page."""
+    buffer = io.StringIO()
+    with matplotlib.rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}):
+        figure.savefig(buffer, format="svg", metadata={"Date": None})
+    text = buffer.getvalue()
+    text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
+    text = re.sub(r'\b(id|xlink:href|href)="(#?)', rf'\1="\2{name}-', text)
+    text = text.replace("url(#", f"url(#{name}-")
+    # On paper of any colour: black is the colour of the text around it, white is none.
+    text = re.sub(r"#000000\b", "currentColor", text)
+    text = re.sub(r"fill: #ffffff\b", "fill: none", text)
+    return re.sub(
+        r'<svg ([^>]*?)width="[^"]*" height="[^"]*"',
+        r"<svg \1",
+        text.replace('version="1.1"', ""),
+        count=1,
+    )
+
 
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 _LEAST_NS = 1.0
@@ -101,3 +133,91 @@ def release_errors(result: Result) -> str:
     text = svg(figure, "picture")
     end = text.index(">") + 1
     return f"<!-- SPDX-License-Identifier: BSD-3-Clause -->\n{text[:end]}{_SCHEMES}{text[end:]}"
+
+
+_TICKS_MAX = 8
+_LOG_RATIO = 8
+
+
+def _number(key: str, value: Any) -> float | None:
+    """Of a value with a unit the number in the key's own."""
+    if isinstance(value, str):
+        unit = unit_of(key)
+        found = unit.number(value) if unit else None
+        return None if found is None else float(found)
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _places(key: str, values: Sequence[Any]) -> list[float]:
+    """Where values lie: numbers at their place, words side by side."""
+    numbers = [_number(key, value) for value in values]
+    known = [number for number in numbers if number is not None]
+    return known if len(known) == len(numbers) else [float(n) for n in range(len(values))]
+
+
+def drawn(
+    groups: Sequence[Sequence[dict[str, Any]]], keys: Sequence[str], measures: Sequence[str]
+) -> Figure:
+    """The plots.
+
+    Args:
+        groups: rows of one point each, all seeds of it.
+        keys: that were set.
+        measures: results, each a panel.
+    """
+    first, *others = keys or ("",)
+    values = list({str(rows[0].get(first)): rows[0].get(first, "") for rows in groups}.values())
+    places = _places(first, values)
+    at = dict(zip(map(str, values), places, strict=True))
+    figure = Figure(figsize=(8, 3 * len(measures) + 0.6), layout="constrained")
+    lines: dict[str, list[Sequence[dict[str, Any]]]] = {}
+    for rows in groups:
+        name = ", ".join(f"{key} = {rows[0][key]}" for key in others)
+        lines.setdefault(name, []).append(rows)
+    for axis, measure in zip(
+        figure.subplots(len(measures), squeeze=False).flat, measures, strict=True
+    ):
+        for number, (name, points) in enumerate(lines.items()):
+            _line(
+                axis,
+                measure,
+                [(at[str(rows[0].get(first, ""))], rows) for rows in points],
+                number,
+                name,
+            )
+        axis.set_ylabel(measure)
+        if 0 <= axis.dataLim.ymin <= axis.dataLim.ymax / 2:
+            axis.set_ylim(bottom=0)
+        if 0 < _LOG_RATIO * min(places) <= max(places):
+            axis.set_xscale("log")
+            axis.set_xticks([], minor=True)
+        if len(values) <= _TICKS_MAX:
+            axis.set_xticks(places, [str(value) for value in values])
+        axis.grid(True, alpha=0.25)
+        axis.spines[["top", "right"]].set_visible(False)
+    axis.set_xlabel(first)
+    if others:
+        figure.legend(*axis.get_legend_handles_labels(), frameon=False, loc="outside lower center")
+    return figure
+
+
+def _line(
+    axis: Axes,
+    measure: str,
+    points: Sequence[tuple[float, Sequence[dict[str, Any]]]],
+    number: int,
+    name: str,
+) -> None:
+    """Means over seeds, and bars from least to greatest; a point without a value is left out."""
+    known = [
+        (place, [row[measure] for row in rows if row[measure] is not None])
+        for place, rows in points
+    ]
+    known = sorted((place, values) for place, values in known if values)
+    means = [statistics.fmean(values) for _, values in known]
+    below = [mean - min(values) for mean, (_, values) in zip(means, known, strict=True)]
+    above = [max(values) - mean for mean, (_, values) in zip(means, known, strict=True)]
+    axis.errorbar(
+        [place for place, _ in known], means, yerr=[below, above], capsize=3, linewidth=1.4,
+        color=COLOURS[number % len(COLOURS)], marker=_MARKERS[number % len(_MARKERS)], label=name,
+    )  # fmt: skip

@@ -13,9 +13,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from keepon.machines.planned import ETHERNET_MTU, mtu_of
-from keepon.model import foreign
+from keepon.model import foreign, preemption
 from keepon.model.names import ranged
-from keepon.model.plan import Plan
+from keepon.model.plan import Plan, ways_of
 from keepon.model.scenario import Scenario
 from keepon.model.topology import Topology
 from keepon.model.wire import OVERHEAD_BYTES
@@ -104,7 +104,7 @@ def uses(scenario: Scenario, plan: Plan) -> list[Use]:
         planned = plan["streams"][stream.id]
         ways = {
             hop
-            for listener, route in planned["routes"].items()
+            for listener, route in ways_of(planned)
             for hop in itertools.pairwise((stream.talker, *route, listener))
         }
         wire_bytes = planned["frame_bytes_on_wire"] + OVERHEAD_BYTES
@@ -264,6 +264,18 @@ def needs(scenario: Scenario, plan: Plan) -> list[str]:
             f"needs {len(policing)} switch{'es' if len(policing) > 1 else ''} with 802.1Qci: at"
             f" most {max(map(len, policing))} stream filters; in all {gates} stream gates, {meters}"
             f" flow meters"
+        )
+    classes = [{own.priority for own in bridge.shaper} for bridge in scenario.bridge]
+    if shaped := [own for own in classes if own]:
+        needed.append(
+            f"needs {len(shaped)} switch{'es' if len(shaped) > 1 else ''} with 802.1Qav: at most"
+            f" {max(map(len, shaped))} shaped classes of a port"
+        )
+    if merging := preemption.ports(scenario):
+        bridges_of = dict.fromkeys(here for here, _ in merging)
+        needed.append(
+            f"needs {len(bridges_of)} switch{'es' if len(bridges_of) > 1 else ''} with 802.1Qbu:"
+            f" frame preemption at {len(merging)} port{'s' if len(merging) > 1 else ''}"
         )
     mode = scenario.sync.mode
     if mode in CLOCKS:

@@ -10,7 +10,7 @@ from collections.abc import Container, Iterator
 from typing import Any
 
 from keepon.model import outcomes
-from keepon.model.plan import Plan
+from keepon.model.plan import Plan, ways_of
 from keepon.model.result import PortResult, Result, RunResult, StationResult, StreamResult
 from keepon.model.scenario import Scenario
 from keepon.model.topology import Topology
@@ -163,8 +163,7 @@ def routes(result: Result, plan: Plan) -> Grid:
     for stream in result["effective"]["stream"]:
         entry = plan["streams"][stream["id"]]
         ways = [
-            " → ".join([stream["talker"], *route, listener])
-            for listener, route in entry["routes"].items()
+            " → ".join([stream["talker"], *route, listener]) for listener, route in ways_of(entry)
         ]
         releases = entry.get("turns_ns", [entry["release_ns"]])
         grid.rows.append(

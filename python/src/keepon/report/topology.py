@@ -7,13 +7,18 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from keepon.model.names import ranged
-from keepon.model.plan import Plan
+from keepon.model.plan import Plan, ways_of
+from keepon.model.scenario import Scenario
+from keepon.report import screen
+from keepon.report.grids import WIDTHS
+from keepon.report.html import environment
 from keepon.report.panels import STYLES
 from keepon.report.screen import Use
 
@@ -205,9 +210,9 @@ def _rate(rate_bps: int) -> str:
     return f"{rate_bps / 1e9:.15g} Gb/s" if rate_bps >= 10**9 else f"{rate_bps / 1e6:.15g} Mb/s"
 
 
-def hops(talker: str, routes: dict[str, list[str]]) -> list[tuple[str, str]]:
+def hops(talker: str, routes: list[tuple[str, list[str]]]) -> list[tuple[str, str]]:
     """The directed links a stream passes, each once."""
-    ways = ([talker, *route, listener] for listener, route in routes.items())
+    ways = ([talker, *route, listener] for listener, route in routes)
     return list(dict.fromkeys(pair for way in ways for pair in itertools.pairwise(way)))
 
 
@@ -239,7 +244,7 @@ def drawn(effective: dict[str, Any], plan: Plan | None, used: Iterable[Use] = ()
     """The network of a scenario, with the routes of its plan, and what is used of its links."""
     places, width, height = _placed(effective)
     routed = effective["stream"] if plan is not None else []
-    routes = {} if plan is None else {name: it["routes"] for name, it in plan["streams"].items()}
+    routes = {} if plan is None else {name: ways_of(it) for name, it in plan["streams"].items()}
     ways = {stream["id"]: hops(stream["talker"], routes[stream["id"]]) for stream in routed}
     on_link: dict[frozenset[str], list[str]] = {}
     for name, pairs in ways.items():
@@ -266,8 +271,7 @@ def drawn(effective: dict[str, Any], plan: Plan | None, used: Iterable[Use] = ()
                 else _segment(boxes[here], boxes[there], -beside, 1 - share)
             )
         description = ", ".join(
-            " → ".join([stream["talker"], *route, listener])
-            for listener, route in routes[name].items()
+            " → ".join([stream["talker"], *route, listener]) for listener, route in routes[name]
         )
         picture.ways.append(
             Way(name, number % STYLES, number // STYLES % 2 == 1, description, segments)
@@ -334,3 +338,23 @@ def _add_links(
                 any(use.over for use in own),
             )
         )
+
+
+_FONT = 'svg { font-family: "DejaVu Sans", sans-serif; background: #ffffff }'
+
+
+def picture_svg(scenario: Scenario, plan: Plan | None) -> str:
+    """Without a plan nodes, cables, rates and what stations send; with it routes and use of links,
+    too. On light paper: few programs but browsers know the variables of style.css.
+    """
+    used = () if plan is None else screen.uses(scenario, plan)
+    picture = drawn(scenario.effective(), plan, used)
+    template = environment().get_template("macros.html.j2")
+    drawing = str(template.make_module().drawing(picture)).strip()  # type: ignore[attr-defined]
+    style = environment().get_template("style.css.j2").render(widths=WIDTHS)
+    colours = dict(re.findall(r"(--\w+): (#\w+)", style.partition("@media")[0]))
+    rules = "\n".join(re.findall(r"(?m)^\.(?:network|s0) .*$", style))
+    flat = re.sub(r"var\((--\w+)\)", lambda found: colours[found[1]], rules)
+    tag, _, rest = drawing.partition(">")
+    size = f'xmlns="http://www.w3.org/2000/svg" width="{picture.width + 4:.0f}"'
+    return f"{tag} {size}>\n<style>{_FONT}\n{flat}</style>{rest}\n"

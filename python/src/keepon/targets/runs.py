@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
+
+from keepon_host.checkout import checkout
 
 from keepon import __version__
 from keepon.measure.results import FrameArrays
@@ -14,7 +17,6 @@ from keepon.model.hosts import Sourced
 from keepon.model.plan import Plan
 from keepon.model.result import RESULT_SCHEMA, Calibrated, Chosen, Result, RunResult, TargetName
 from keepon.model.scenario import Scenario
-from keepon.provenance import commit
 
 Progress = Callable[[str, float], None]
 
@@ -63,11 +65,7 @@ class Target(Protocol):
         """
 
     def run_all(
-        self,
-        scenario: Scenario,
-        plan: Plan,
-        seed: int,
-        progress: Progress | None = None,
+        self, scenario: Scenario, plan: Plan, seed: int, progress: Progress | None = None
     ) -> Outcome:
         """Every driver of the scenario in turn; a Ctrl-C keeps the ones that are complete.
 
@@ -129,3 +127,21 @@ def result_document(
         "judged": runs[0].driver if runs else None,
         "runs": [run.document for run in runs],
     }
+
+
+def commit() -> str | None:
+    """Commit of the checkout this package runs from; None outside one."""
+    root = checkout()
+    if root is None:
+        return None
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(root), "rev-parse", "HEAD"],
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None

@@ -102,11 +102,7 @@ def refusal(
     quiet = scenario.model_copy(
         update={"stream": [], "fault": [], "warmup_s": longer_s, "duration_s": 0.001}
     )
-    own: Plan = {
-        **empty(quiet.name, "feasible", ""),
-        "stations": plan["stations"],
-        "seconds": 0.0,
-    }
+    own: Plan = {**empty(quiet.name, "feasible", ""), "stations": plan["stations"], "seconds": 0.0}
     build = Build(quiet, own, "keepon", scenario.seed)
     build.simulation.run(run_ns(quiet, build.plan), progress)
     reasons = []

@@ -15,10 +15,12 @@ from keepon.errors import ConfigError, PlanRejectedError
 from keepon.measure.due import last_bits_ps
 from keepon.measure.results import SENT_VERDICTS
 from keepon.model import outcomes, overload, policing
+from keepon.model.hosts import etf_delta_ns, host_of
 from keepon.model.plan import Plan, Trial
 from keepon.model.qdiscs import stations
+from keepon.model.qdiscs.tree import Etf, Taprio
 from keepon.model.result import RunResult
-from keepon.model.scenario import Scenario, Station
+from keepon.model.scenario import Scenario, Station, Stream
 from keepon.model.timing import talk_start_ns
 from keepon.model.topology import Topology
 from keepon.model.wire import ceil_ns
@@ -26,7 +28,7 @@ from keepon.targets.runs import Run
 from keepon.targets.sim.build import Build
 from keepon.targets.sim.refusals import check_supported
 from keepon.targets.sim.runner import simulate_build
-from keepon.trial import behind_etf, clocks
+from keepon.trial import clocks
 
 UNPLANNED = ("late", "unsynchronised", "unlocked", "stepped")
 """Verdicts that say something of host and clocks, and nothing of the plan."""
@@ -331,10 +333,7 @@ def _sync_ns(scenario: Scenario) -> int:
 
 
 def _came_late(
-    scenario: Scenario,
-    plan: Plan,
-    document: RunResult,
-    run_again: Callable[[Scenario], RunResult],
+    scenario: Scenario, plan: Plan, document: RunResult, run_again: Callable[[Scenario], RunResult]
 ) -> tuple[Counter[str], dict[str, overload.Busy]]:
     """Frames that came late, by the port of their talker, and what they waited for there, if most
     are in time in a run without best effort.
@@ -369,7 +368,7 @@ def _late_streams(
     topology = Topology(scenario)
     leave = {stream.id: topology.port_of(stream).name for stream in scenario.stream}
     found = {
-        stream.id: {busy.get(port) or behind_etf.why(scenario, plan, stream) or LATE: late[port]}
+        stream.id: {busy.get(port) or why_etf(scenario, plan, stream) or LATE: late[port]}
         for stream in scenario.stream
         if (port := leave[stream.id]) in late
     }
@@ -402,3 +401,49 @@ def _late_ports(scenario: Scenario, document: RunResult) -> tuple[Counter[str], 
         else:
             came[port] += sum(entry["verdicts"].get(name, 0) for name in ("moved", "late"))
     return +came, +never
+
+
+BY_ETF = "by its etf, "
+"""How what `why_etf` says begins."""
+_OPENED = f"{BY_ETF}as the CPU's timer opens the gates of taprio after their times, dropped"
+
+
+def why_etf(scenario: Scenario, plan: Plan, stream: Stream) -> str | None:
+    """What is known of frames of a stream that came late, as `unsent` of a trial says it; None: no
+    more than that.
+    """
+    station = scenario.station_named(stream.talker)
+    tree = stations.tree_of(station)
+    if station.release == "sleep":
+        return None
+    if tree is not None:
+        etf = stations.leaf_of(tree, stream.tc)
+    elif station.driver == "standard" or station.release == "etf":
+        etf = Etf("CLOCK_TAI", etf_delta_ns(station))
+    else:
+        return None
+    if not isinstance(etf, Etf):
+        return None
+    latency_ns = host_of(station.host, "standard", 0.0)[0]["timer"].usual_ns
+    if etf.delta_ns < latency_ns and not etf.deadline_mode:
+        return (
+            f"{BY_ETF}whose delta ({etf.delta_ns} ns) is below the {latency_ns} ns that its timer"
+            " may be late, dropped"
+        )
+    if tree is None or not stations.by_timers(tree) or not isinstance(tree.root, Taprio):
+        return None
+    root, open_ns = tree.root, tree.root.base_ns
+    release_ns = plan["streams"][stream.id]["release_ns"]
+    for mask, ns in root.entries:
+        into_ns = (release_ns - open_ns) % root.cycle_ns
+        if mask >> stream.tc & 1 and into_ns < min(ns, latency_ns):
+            return _OPENED
+        open_ns += ns
+    return None
+
+
+def etf_remedy(why: str) -> str:
+    """What helps against what `why_etf` says."""
+    if why == _OPENED:
+        return "give it an offset_ns that is farther from the start of its window"
+    return "raise delta of that etf (etf_delta_ns, if no qdisc is given) above it"

@@ -216,7 +216,7 @@ def verdict(name: str, findings: Sequence[dict[str, Any]]) -> tuple[bool, str]:
 
 
 def judge(name: str, backend: str, records: Records, peer: Peer | None) -> dict[str, Any]:
-    """The document of a run (keepon.model.hwcheck)."""
+    """The document of a run (keepon.model.machinereports)."""
     wire = find_wire(records) if records.rate_bps else None
     findings = [*_run(records), _pace(records, wire)]
     index: tuple[int, int] | None = None

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "keepon/sim/egress_port.hpp"
+#include "keepon/sim/frer.hpp"
 #include "keepon/sim/gates.hpp"
 #include "keepon/sim/ingress_pipeline.hpp"
 #include "keepon/sim/node_clock.hpp"
@@ -38,6 +39,7 @@ public:
 		std::uint32_t gate_place = 0;
 		std::int64_t forwarded = 0;
 		std::int64_t forwarded_bytes = 0;
+		std::int64_t preemptions = 0;
 		std::int64_t queue_drops = 0;
 		std::int64_t gate_drops = 0;
 		std::size_t waiting_max = 0;
@@ -53,8 +55,13 @@ public:
 	/// simulation
 	void SetGates(std::uint32_t port, std::int64_t base_ns,
 		      const std::vector<GateEntry> &entries);
+	/// Shape \p queue of a port, whose gates stay as they are.
+	void SetShaper(std::uint32_t port, int queue, std::int64_t idle_slope_bps);
+	void SetPreemption(std::uint32_t port, const MacMerge &merge);
 	/// \param streams  handles of each filter's streams
 	void SetPsfp(const PsfpSpec &spec, const std::vector<std::vector<std::uint32_t>> &streams);
+	/// Its sequence generation and recovery, made when it is asked for.
+	Frer &Redundancy();
 	/// What it does with frames that have arrived.
 	IngressPipeline &Ingress() { return ingress_; }
 
@@ -71,6 +78,10 @@ public:
 	BridgeClock *Clock() { return clock_.get(); }
 	/// NULL without SetPsfp().
 	const Psfp *Policing() const { return psfp_; }
+	std::vector<StreamRecovery *> Recoveries() const
+	{
+		return frer_ ? frer_->Recoveries() : std::vector<StreamRecovery *>();
+	}
 
 private:
 	void Enqueue(Port &port, int queue, std::uint32_t packet);
@@ -87,6 +98,7 @@ private:
 	std::deque<Port> ports_; // they stay where they are
 	IngressPipeline ingress_;
 	const Psfp *psfp_ = nullptr; // of ingress_
+	Frer *frer_ = nullptr;       // of ingress_
 };
 
 } // namespace keepon::sim

@@ -6,6 +6,10 @@
 // Of the queues whose head may go now the highest goes; if none may, one event is pending for the
 // first instant at which one may, and none while nothing waits. Bridges and the NIC with launch
 // times send through it. A NIC whose frames nothing can overtake needs its MAC alone.
+//
+// With frame preemption (clauses 6.7.2 and 8.6.8) express queues go before preemptable ones,
+// and an express frame that may go interrupts a preemptable one, as a HOLD does. What was
+// interrupted goes on before any other preemptable frame, whatever its gate says then.
 #pragma once
 
 #include <array>
@@ -18,6 +22,7 @@
 #include "keepon/sim/fifo.hpp"
 #include "keepon/sim/gates.hpp"
 #include "keepon/sim/mac.hpp"
+#include "keepon/sim/mac_merge.hpp"
 #include "keepon/sim/node_clock.hpp"
 #include "keepon/sim/oscillator.hpp"
 #include "keepon/sim/types.hpp"
@@ -44,6 +49,10 @@ public:
 	virtual TimePs EligibleAt(const QueuedFrame &head, TimePs now) = 0;
 	/// \p frame has begun at \p start and leaves the wire free at \p end.
 	virtual void OnSent(const QueuedFrame &frame, TimePs start, TimePs end) = 0;
+	/// The queue, empty until \p now, has a frame.
+	virtual void OnQueued(TimePs /*now*/) {}
+	/// The last frame has left the queue; if it was sent, OnSent() came before.
+	virtual void OnEmpty(TimePs /*now*/) {}
 };
 
 class EgressPort
@@ -54,7 +63,8 @@ public:
 	class Owner
 	{
 	public:
-		/// \p frame begins now: \p sent says when what of it is on the wire.
+		/// \p frame begins now, or a preemptable one will not be interrupted any more: \p sent
+		/// says when what of it is on the wire.
 		virtual void OnTransmit(EgressPort &port, const QueuedFrame &frame,
 					const Transmission &sent) = 0;
 		/// No window of its gate is long enough for \p frame, so it left its queue.
@@ -83,21 +93,14 @@ public:
 		selections_[static_cast<std::size_t>(queue)] = std::move(selection);
 	}
 
+	/// Frames of some queues are preemptable; before the first Enqueue().
+	void SetMerge(const MacMerge &merge) { merge_ = merge; }
+	bool Merges() const { return merge_.has_value(); }
+
 	/// \p frame is the last of \p queue, 0 to 7; it goes at once if it may.
 	void Enqueue(int queue, const QueuedFrame &frame);
 	/// Something changed: a clock was set, a selection knows more.
 	void Serve();
-	/// End the transmission under way here and now. Returns what of which frame was on the
-	/// wire; nothing if the wire is idle or only the gap is left. Who calls this says what
-	/// becomes of the frame, and then calls Serve().
-	struct Interrupted {
-		int queue;
-		QueuedFrame frame;
-		Transmission sent;
-	};
-	std::optional<Interrupted> CutShort();
-	/// An interrupted frame, or what is left of it, is the next of its queue.
-	void PutBack(int queue, const QueuedFrame &frame);
 
 	std::uint32_t Number() const { return number_; }
 	std::size_t Waiting() const { return waiting_; }
@@ -105,6 +108,11 @@ public:
 	{
 		return queues_[static_cast<std::size_t>(queue)].Count();
 	}
+	const Gates &GateList() const { return gates_; }
+	/// For how long the gate of \p queue has been open at \p t, by the port's clock and from
+	/// some instant on; and the least true time of such a length.
+	std::int64_t OpenTime(int queue, TimePs t);
+	TimePs TrueOfOpen(int queue, std::int64_t open);
 	Mac &Wire() { return mac_; }
 	const Mac &Wire() const { return mac_; }
 
@@ -118,11 +126,17 @@ private:
 		return gate_clock_ ? gate_clock_->TrueOf(time) : gate_oscillator_->TrueOf(time);
 	}
 	TimePs HeadAt(std::size_t queue, TimePs at);
-	TimePs GateOpens(std::size_t queue, std::uint32_t frame_bytes, TimePs at);
+	TimePs GateOpens(int gate, std::uint32_t bytes, TimePs at);
+	bool ServeQueues(std::uint32_t queues, TimePs at, TimePs &earliest);
+	bool ServeMerge(TimePs at, TimePs &earliest);
+	void MindFrameUnderway();
+	TimePs HoldFrom(TimePs at);
 	void Begin(std::size_t queue);
 	void Schedule(TimePs time);
 	void OnService(TimePs time, std::uint64_t);
+	void Occupy(int queue);
 	QueuedFrame Take(std::size_t queue);
+	void AfterTaking(std::size_t queue);
 
 	EventQueue &events_;
 	const TimePs &now_;
@@ -137,9 +151,9 @@ private:
 	std::uint32_t occupied_ = 0; // a bit for each queue that is not empty
 	std::size_t waiting_ = 0;
 	TimePs service_at_ = kNever;
-	int sending_queue_ = -1;
-	QueuedFrame sending_{};
-	Transmission sent_;
+	std::optional<MacMerge> merge_;
+	QueuedFrame merged_{}; // its preemptable frame
+	std::size_t merged_queue_ = 0;
 	MemberEvent<&EgressPort::OnService> service_{ *this };
 };
 

@@ -25,15 +25,6 @@ public:
 		entries_[(first_ + count_++) & (entries_.size() - 1)] = entry;
 	}
 
-	void PushFront(const Entry &entry)
-	{
-		if (count_ == entries_.size())
-			Grow();
-		first_ = (first_ + entries_.size() - 1) & (entries_.size() - 1);
-		entries_[first_] = entry;
-		count_++;
-	}
-
 	Entry Pop()
 	{
 		const Entry entry = entries_[first_];

@@ -63,6 +63,9 @@ struct Flow {
 	std::int64_t wrong_bytes = 0; // arrived, but not the bytes of this frame followed by zeros
 	std::int64_t duplicates = 0;  // on the wire once more
 	std::int64_t ghosts = 0;      // reported as sent, never on the wire
+	bool redundant = false;       // it has several ways to its listener
+	bool tags = false;            // its talker puts in R-tags
+	std::int64_t split = 0;       // deliveries that copies made by bridges could make
 	std::vector<std::int64_t> lost; // by place, deliveries that can no longer happen
 	StreamRecords records;
 

@@ -15,6 +15,8 @@ struct FrameHeader {
 	std::uint16_t vid = 0;
 	std::uint8_t priority = 0;
 	bool drop_eligible = false;
+	std::int32_t sequence =
+		-1; // of its R-tag (IEEE Std 802.1CB-2017 clause 7.8); -1: it has none
 
 	/// Who it is for, in one word: stream identification goes by both (null stream
 	/// identification, IEEE Std 802.1CB-2017 clause 6.4).
@@ -22,19 +24,20 @@ struct FrameHeader {
 };
 
 inline constexpr std::uint16_t kVid = 2;
+inline constexpr std::uint32_t kRtagBytes = 6;
 
 /// Every stream, load and end-to-end flow of PTP has a group address of its own, as MAAP or a
 /// network manager would hand out; from the locally administered ones.
 inline FrameHeader HeaderOfFlow(FlowId flow, int priority)
 {
-	return { 0x034b'0000'0000u | flow, kVid, static_cast<std::uint8_t>(priority), false };
+	return { 0x034b'0000'0000u | flow, kVid, static_cast<std::uint8_t>(priority), false, -1 };
 }
 
 /// PTP between neighbours: a reserved address, which no bridge forwards (IEEE Std 802.1AS-2020
 /// clause 10.5.3).
 inline FrameHeader HeaderOfNeighbour(int priority)
 {
-	return { 0x0180'c200'000eu, kVid, static_cast<std::uint8_t>(priority), false };
+	return { 0x0180'c200'000eu, kVid, static_cast<std::uint8_t>(priority), false, -1 };
 }
 
 } // namespace keepon::sim

@@ -23,8 +23,9 @@ namespace keepon::sim
 
 /// What filters may change of a frame.
 struct Treatment {
-	int priority;       // by which its queue is chosen; the frame keeps its own
-	bool drop_eligible; // on the wire from here on
+	int priority;          // by which its queue is chosen; the frame keeps its own
+	bool drop_eligible;    // on the wire from here on
+	std::int32_t sequence; // of the R-tag from here on; -1: none
 };
 
 /// One stage of per-stream filtering and policing (clause 8.6.5): stream gates, flow meters,
@@ -56,6 +57,7 @@ public:
 		const std::vector<Exit> *exits = nullptr;
 		int queue = 0;
 		bool drop_eligible = false;
+		std::int32_t sequence = -1;
 		Receiver *receiver = nullptr;
 		std::uint32_t place = 0;
 	};
@@ -67,6 +69,8 @@ public:
 	std::uint32_t StreamOf(const FrameHeader &header) { return EntryOf(header).stream; }
 	/// One more listener of frames to \p header's address is behind \p port.
 	void AddRoute(const FrameHeader &header, std::uint32_t port);
+	/// \p port leads to their one listener, too.
+	void AddWay(const FrameHeader &header, std::uint32_t port);
 	/// Frames to \p header's address are for the bridge itself.
 	void AddReceiver(const FrameHeader &header, Receiver &receiver);
 	/// Filters are asked in the order in which they were added.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The MAC of a port: one frame at a time on the wire, from the preamble's first bit to the end of
-// the gap, by its own oscillator. A transmission begins, may be cut short, and ends; the end is an
+// the gap, by its own oscillator. A transmission begins, may be ended sooner, and ends; the end is an
 // event only for a caller that waits for it. The ring NIC counts its wire with the same
 // nicmodel/wire.h.
 #pragma once
@@ -21,18 +21,22 @@ struct Transmission {
 	std::int64_t start = 0; // first bit of the preamble
 	std::uint32_t frame_bytes = 0;
 	std::uint32_t byte_time_ps = 1;
+	std::int64_t interrupted_ps = 0; // from its first to its last mPacket, see mac_merge.hpp
+	std::uint32_t mpackets = 1;
 
 	/// Its reference plane: the end of the preamble.
 	std::int64_t Sfd() const
 	{
 		return start + std::int64_t{ KPN_PREAMBLE_BYTES } * byte_time_ps;
 	}
-	std::int64_t LastBit() const { return Sfd() + std::int64_t{ frame_bytes } * byte_time_ps; }
+	std::int64_t LastBit() const
+	{
+		return Sfd() + std::int64_t{ frame_bytes } * byte_time_ps + interrupted_ps;
+	}
 	/// The wire is free again.
 	std::int64_t End() const
 	{
-		return start +
-		       static_cast<std::int64_t>(nic_wire_frame_ps(frame_bytes, byte_time_ps));
+		return LastBit() + std::int64_t{ KPN_GAP_BYTES } * byte_time_ps;
 	}
 };
 
@@ -52,14 +56,15 @@ public:
 	/// Several may be sent ahead of time, if nothing else can get between them.
 	Transmission Send(std::uint32_t frame_bytes, TimePs earliest);
 
-	/// No more bits of the frame on the wire at \p now than those of the byte under way; the
-	/// gap follows. Only the last frame sent can be cut. frame_bytes of the result are what of
-	/// it was sent: 0 if its preamble had not ended, all of them if nothing was left to cut.
-	Transmission CutShort(TimePs now);
+	/// Of the last frame sent, which is on the wire: bytes that have begun before \p now.
+	std::uint32_t BytesBegun(TimePs now) const;
+	/// It ends after as many bytes, more than have begun; the gap follows.
+	void EndAfter(std::uint32_t frame_bytes);
 
 	/// True time at which the wire is free.
 	TimePs FreeAt() const { return free_; }
 	TimePs TrueOf(std::int64_t local) { return oscillator_.TrueOf(local); }
+	std::int64_t Local(TimePs t) { return oscillator_.Local(t); }
 	std::uint32_t ByteTimePs() const { return byte_time_ps_; }
 	/// By how much pauses held frames back.
 	std::int64_t PausedPs() const { return paused_ps_; }

@@ -48,8 +48,17 @@ public:
 	void SetLoss(NodeId a, NodeId b, double probability);
 	void SetGates(NodeId bridge, NodeId peer, std::int64_t base_ns,
 		      const std::vector<GateEntry> &entries);
+	/// Credit-based shaper of a queue of a bridge's port; after its gates.
+	void SetShaper(NodeId bridge, NodeId peer, int queue, std::int64_t idle_slope_bps);
 	/// Policing of a bridge; after all streams and loads, once a bridge.
 	void SetPsfp(NodeId bridge, const PsfpSpec &spec);
+	/// Another way of a stream to its one listener; copies go by all.
+	void AddWay(FlowId stream, const std::vector<NodeId> &route);
+	/// \p node, a bridge or the stream's talker, puts an R-tag into its frames. Those of a talker
+	/// have it in their length.
+	void SetGeneration(NodeId node, FlowId stream);
+	/// A bridge, or the listener, drops copies of frames that it has had.
+	void SetRecovery(NodeId node, const RecoverySpec &spec);
 	FlowId AddStream(StreamSpec spec);
 	FlowId AddLoad(const LoadSpec &spec);
 	/// Frames of an application, which is to be named by SetSource() before the start. They are
@@ -60,6 +69,9 @@ public:
 	void SetReceiver(FlowId flow, Receiver &receiver);
 	World &Shared() { return world_; }
 	void AddFault(const FaultSpec &spec);
+	/// Frames of \p queues, a bit for each, are preemptable at the port of a bridge.
+	void SetPreemption(NodeId bridge, NodeId peer, std::int64_t queues,
+			   std::int64_t min_fragment_bytes);
 	/// Count bytes of loads in [start, end) of true time apart.
 	void SetWindow(std::int64_t start_ns, std::int64_t end_ns);
 	/// Keep what stations' wires see in [start, end) of true time, \p limit frames at most.
@@ -105,6 +117,8 @@ private:
 	std::uint32_t PortTowards(NodeId talker, const std::vector<NodeId> &route,
 				  NodeId listener) const;
 	void CheckTalker(const std::string &what, NodeId talker, std::uint32_t frame_bytes) const;
+	/// A stream that may have several ways.
+	Flow &RedundantAt(FlowId stream);
 	FlowId AddTcp(const LoadSpec &spec);
 	FlowId NewFlow(Flow flow, int queue);
 	void Route(FlowId flow, const std::vector<NodeId> &route, NodeId listener);

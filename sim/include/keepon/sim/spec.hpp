@@ -146,7 +146,8 @@ struct BridgeSpec {
 };
 
 struct GateEntry {
-	std::uint32_t mask;
+	static constexpr std::uint32_t kHold = 0x100; // Set-And-Hold-MAC, else Set-And-Release-MAC
+	std::uint32_t mask;                           // open gates, and kHold
 	std::int64_t ns;
 };
 
@@ -195,6 +196,21 @@ struct PsfpSpec {
 	std::vector<StreamGateSpec> gates;
 	std::vector<FlowMeterSpec> meters;
 	std::vector<StreamFilterSpec> filters;
+};
+
+/// Sequence recovery of a stream at a node (IEEE Std 802.1CB-2017 clause 7.4.3), and its latent
+/// error detection (clause 7.4.4).
+struct RecoverySpec {
+	FlowId stream = 0;
+	bool match = false; // match recovery; if not, vector recovery
+	std::int64_t history_length = 2;
+	std::int64_t reset_ns = kNsPerS; // any number is taken when no frame has passed for so long
+	bool individual = false;         // first those of each port by themselves
+	bool untag = false;              // frames go on without R-tag
+	std::int64_t latent_period_ns = 0; // 0: latent errors are not looked for
+	std::int64_t latent_reset_ns = 30 * kNsPerS;
+	std::int64_t latent_difference = 0;
+	std::int64_t latent_paths = 2;
 };
 
 struct StreamSpec {

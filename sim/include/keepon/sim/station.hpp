@@ -19,6 +19,7 @@
 #include "keepon/sim/address_table.hpp"
 #include "keepon/sim/application.hpp"
 #include "keepon/sim/frame_pool.hpp"
+#include "keepon/sim/frer.hpp"
 #include "keepon/sim/host_cpu.hpp"
 #include "keepon/sim/host_stages.hpp"
 #include "keepon/sim/latency.hpp"
@@ -53,6 +54,8 @@ public:
 	void AddListener(FlowId flow, std::size_t listener);
 	/// Frames to \p header's address go to \p receiver.
 	void AddReceiver(const FrameHeader &header, Receiver &receiver);
+	/// Copies of frames to \p header's address end here.
+	void SetRecovery(const FrameHeader &header, StreamRecovery recovery);
 	/// Before the first frame: it sends some of \p frame_bytes.
 	void FitFrames(std::uint32_t frame_bytes) { pool_.Fit(frame_bytes); }
 	void Start();
@@ -110,6 +113,7 @@ public:
 
 	const std::string &Name() const { return name_; }
 	const StationSpec &Spec() const { return spec_; }
+	std::deque<StreamRecovery> &Recoveries() { return recoveries_; }
 	std::uint32_t Ports() const { return static_cast<std::uint32_t>(ports_.size()); }
 	Port &PortAt(std::uint32_t port) { return *ports_[port]; }
 	/// The station's if it has one port only.
@@ -133,6 +137,7 @@ private:
 	struct Reception {
 		Receiver *receiver = nullptr;
 		std::size_t listener = 0; // index among those of the flow
+		StreamRecovery *recovery = nullptr;
 	};
 
 	Port &PortOf(const TxFrame &frame) { return *ports_[world_.flows[frame.flow].port]; }
@@ -163,7 +168,8 @@ private:
 	TimePs late_ps_ = 0;                       // injected into the next frame
 	std::vector<std::unique_ptr<Application>> applications_;
 	AddressTable<Reception> receptions_;
-	bool receives_ = false; // there is a receiver
+	bool receives_ = false; // there is a receiver or a recovery
+	std::deque<StreamRecovery> recoveries_;
 	std::uint32_t unknown_place_;
 	MemberEvent<&Station::OnDriverEnter> driver_enter_{ *this };
 	MemberEvent<&Station::OnStalled> stalled_{ *this };

@@ -31,8 +31,10 @@ struct Packet {
 	FlowId flow = 0;
 	std::uint32_t frame_bytes = 0; // on the wire, padding to the slot included
 	std::uint16_t listeners = 0;   // still to be reached by this copy
+	std::uint16_t mpackets = 1;    // on the link it is on: each can be lost
 	bool torn = false;
 	bool wrong_bytes = false;
+	std::uint16_t port = 0; // of the bridge or listener that it came in by
 };
 
 /// Packets by index; freed ones are used again, so a steady network allocates nothing.
@@ -95,7 +97,7 @@ struct Arrival {
 /// One end of a link: where frames for its node arrive, and what it takes to send to the other end.
 struct LinkEnd {
 	NodeId node = 0;
-	std::uint32_t port = 0; // of its node, if that is a station
+	std::uint32_t port = 0; // of its node
 	std::uint32_t peer = 0; // index of the other end
 	std::uint32_t byte_time_ps = 0;
 	TimePs propagation_ps = 0;

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from keepon.errors import ConfigError
 from keepon.model.qdiscs import reader
-from keepon.model.qdiscs.tree import PRIORITIES, Etf, Fifo, Guard, Qdisc, Taprio, Tree
+from keepon.model.qdiscs.tree import PRIORITIES, Etf, Fifo, Qdisc, Taprio, Tree
 from keepon.model.stationtables import Station
 
 _NAME = "qdisc"
@@ -55,12 +55,6 @@ def launches(station: Station, tc: int) -> bool:
     tree = tree_of(station)
     leaf = None if tree is None else leaf_of(tree, tc)
     return leaf is None or (isinstance(leaf, Etf) and leaf.offload)
-
-
-def by_txtime(station: Station, tc: int) -> bool:
-    """Whether frames of a class are sent by the times their senders give them."""
-    tree = tree_of(station)
-    return tree is None or isinstance(leaf_of(tree, tc), Etf | Guard)
 
 
 def assisted(tree: Tree) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 
 from keepon.model.plan import PlannedPort
 from keepon.model.scenario import Bridge
+from keepon.planner.checker import interruptions
 from keepon.planner.checker.given import Given, Place, Window
 from keepon.planner.checker.replay import Gate
 from keepon.planner.checker.spans import span_ps
@@ -48,7 +49,7 @@ def check(given: Given, unplanned: Unplanned, look: Callable[[], None]) -> list[
             elif bridge.gates == "none":
                 if "entries" in port:
                     found.append(f"{where} exist though none were asked for")
-            else:
+            elif bridge.gates != "cqf":
                 made = _check_made(given, unplanned, (name, peer), port, windows)
                 found += [f"{where}: {text}" for text in made]
     unserved = set(by_place) - {
@@ -108,6 +109,11 @@ def _check_made(
     gate = Gate(port)
     if gate.cycle_ps != cycle_ps:
         return ["their entries do not add up to the cycle"]
+    if held := interruptions.check_hold(given, place, port):
+        return held
+    # HOLD does what gates of preemptable queues would.
+    shut = ~sum(1 << queue for queue in interruptions.queues(given, place))
+    gate.masks = [mask & shut for mask in gate.masks]
     margin_ps = given.gate_error_ps(place[0])
     wanted: list[tuple[int, int, int]] = []
     for window in windows:

@@ -178,11 +178,30 @@ class Given:
         return [name for name in self.streams if name in found]
 
     def ways(self, name: str) -> list[list[str]]:
-        """Nodes from the talker to each listener, both included."""
-        talker = self.streams[name].talker
-        return [
-            [talker, *route, listener] for listener, route in self.entry(name)["routes"].items()
-        ]
+        """Nodes from the talker to each listener, both included; of a stream with two ways both."""
+        talker, entry = self.streams[name].talker, self.entry(name)
+        ways = [[talker, *route, listener] for listener, route in entry["routes"].items()]
+        if "second_route" in entry:
+            ways.append([talker, *entry["second_route"], ways[0][-1]])
+        return ways
+
+    def joint(self, name: str) -> str | None:
+        """The node at which copies of a stream's frames end: the one where its two ways meet."""
+        if self.streams[name].redundancy == 1:
+            return None
+        one, other = self.ways(name)
+        return one[-2] if one[-2] == other[-2] else one[-1]
+
+    def tagged_bytes(self, name: str, place: Place) -> int:
+        """What an R-tag adds to a stream's frames as their talker sends them: it is there from the
+        one who puts it in to the joint.
+        """
+        stream, joint = self.streams[name], self.joint(name)
+        if joint is None:
+            return 0
+        by_talker = stream.frer.tagged_by == "talker"
+        begins, ends = place[0] == stream.talker, place[0] == joint
+        return 6 * ((by_talker or not begins) and not ends) - 6 * by_talker
 
     @cached_property
     def following(self) -> dict[tuple[str, str], list[str]]:
@@ -195,6 +214,10 @@ class Given:
                     if there not in peers:
                         peers.append(there)
         return found
+
+    def is_cyclic(self, place: Place) -> bool:
+        """Whether frames of a cycle leave a port together, in no known order."""
+        return place[0] in self.bridges and self.bridges[place[0]].gates == "cqf"
 
     @cached_property
     def by_place(self) -> dict[Place, list[Window]]:

@@ -100,6 +100,7 @@ class Replay:
         self._side = side
         self._events: list[tuple[int, int, str, Any]] = []
         self._count = 0
+        self._copied: set[tuple[str, int]] = set()
         windows = [window for window in given.windows if window.stream in names]
         lists_ps = (given.list_ps(window.place) for window in windows)
         self.hyper_ps, self.frames = cycle_of(windows, math.lcm(*lists_ps))
@@ -138,6 +139,8 @@ class Replay:
             at_ps, _, kind, payload = heapq.heappop(self._events)
             if kind == "ready":
                 name, number, place = payload
+                if place[0] == given.joint(name) and self._ends(name, number):
+                    continue
                 queue = given.queue(name, place)
                 self._ports[place].queues.setdefault(queue, deque()).append((name, number))
                 self._serve(place, at_ps)
@@ -155,17 +158,30 @@ class Replay:
         bridge = self._given.bridges.get(there)
         if bridge is None:
             if number in self.looked_at[name]:
-                self.arrivals[name, there, number] = at_ps
+                so_far_ps = self.arrivals.get((name, there, number), at_ps)
+                self.arrivals[name, there, number] = self._copy(at_ps, so_far_ps)
             return
         ready_ps = (
             at_ps + frame_ps(self._given, name, place, self._side) + 1000 * bridge.processing_ns
         )
         for peer in self._given.following.get((name, there), []):
             if number in self.looked_at[name]:
-                self.ready[name, (there, peer), number] = ready_ps
+                so_far_ps = self.ready.get((name, (there, peer), number), ready_ps)
+                self.ready[name, (there, peer), number] = self._copy(ready_ps, so_far_ps)
             place = (there, peer)
             wait_ps = 0 if self._ports[place].gate else self._wait_ps(name, place)
             self._push(ready_ps + wait_ps, "ready", (name, number, place))
+
+    def _ends(self, name: str, number: int) -> bool:
+        """Whether a frame at the joint of two ways is the copy that ends there: the second one, or
+        the first one as if it were lost.
+        """
+        is_second = (name, number) in self._copied
+        self._copied.add((name, number))
+        return is_second != self._late
+
+    def _copy(self, one_ps: int, other_ps: int) -> int:
+        return max(one_ps, other_ps) if self._late else min(one_ps, other_ps)
 
     def _wait_ps(self, name: str, place: Place) -> int:
         """The wait for unplanned frames, at the later end of the release error."""

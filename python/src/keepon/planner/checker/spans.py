@@ -27,7 +27,7 @@ def frame_ps(given: Given, name: str, place: Place, side: int) -> int:
 
 
 def _frame_ps(given: Given, name: str, place: Place, side: int) -> int:
-    frame_bytes: int = given.entry(name)["frame_bytes_on_wire"]
+    frame_bytes: int = given.entry(name)["frame_bytes_on_wire"] + given.tagged_bytes(name, place)
     return span_ps(given, place, frame_bytes + trim_bytes(given, given.leaves[name], side), side)
 
 

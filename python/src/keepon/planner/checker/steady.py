@@ -63,12 +63,19 @@ class _Frames:
         )  # fmt: skip
 
 
+def _both(one: tuple[int, int] | None, other: tuple[int, int]) -> tuple[int, int]:
+    """When a frame may be there that comes by one of two ways."""
+    return other if one is None else (min(one[0], other[0]), max(one[1], other[1]))
+
+
 class Steady:
     """When frames reach bridges and listeners if they leave every bridge in their windows.
 
     Attributes:
         ready: earliest and latest time in ps of the first frame, by stream, turn and port.
         arrivals: the same by stream, turn and listener.
+        copies: the same of each way at the joint of two, by stream and turn; ready to go on, or
+            complete.
     """
 
     def __init__(self, given: Given, unplanned: Unplanned) -> None:
@@ -79,6 +86,7 @@ class Steady:
         }
         self.ready: dict[tuple[str, int, Place], tuple[int, int]] = {}
         self.arrivals: dict[tuple[str, int, str], tuple[int, int]] = {}
+        self.copies: dict[tuple[str, int], list[tuple[int, int]]] = {}
         for name in given.streams:
             for turn, release_ns in enumerate(given.releases_ns(name)):
                 self._follow(name, turn, 1000 * release_ns + given.start_ps(name, turn))
@@ -96,12 +104,22 @@ class Steady:
                         at_ps + kept_ps + frame_ps(given, name, before, side)
                         for at_ps, side in zip(reach, _SIDES, strict=True)
                     )
-                    self.ready[name, turn, place] = (ready[0], ready[1])
+                    if place[0] == given.joint(name):
+                        self.copies.setdefault((name, turn), []).append((ready[0], ready[1]))
+                    self.ready[name, turn, place] = _both(
+                        self.ready.get((name, turn, place)), (ready[0], ready[1])
+                    )
                     window = self._windows[name, turn, place]
                     reach = (window.open_ps + 8 * byte_ps, window.last_ps + 8 * byte_ps)
                 reach = (reach[0] + delay_ps, reach[1] + delay_ps)
                 before = place
-            self.arrivals[name, turn, way[-1]] = reach
+            if way[-1] == given.joint(name):
+                wires = (frame_ps(given, name, (way[-2], way[-1]), side) for side in _SIDES)
+                ends = tuple(at_ps + wire_ps for at_ps, wire_ps in zip(reach, wires, strict=True))
+                self.copies.setdefault((name, turn), []).append((ends[0], ends[1]))
+            self.arrivals[name, turn, way[-1]] = _both(
+                self.arrivals.get((name, turn, way[-1])), reach
+            )
 
     def unclear(self, look: Callable[[], None]) -> Iterator[Place]:
         """Ports that are not shown to send every frame in its window with the requested isolation,
@@ -109,6 +127,8 @@ class Steady:
         """
         for place, windows in self._given.by_place.items():
             look()
+            if self._given.is_cyclic(place):
+                continue
             port = self._given.plan["bridges"][place[0]]["ports"][place[1]]
             if not (
                 self._gated(place, windows, port)
@@ -126,6 +146,8 @@ class Steady:
         """
         in_order = self._given.scenario.planner.isolation != "frame"
         for place, windows in self._given.by_place.items():
+            if self._given.is_cyclic(place):
+                continue
             port = self._given.plan["bridges"][place[0]]["ports"][place[1]]
             cycle_ps, count = cycle_of(windows, self._given.list_ps(place))
             waits = in_order and "entries" in port and count <= FRAMES_MAX

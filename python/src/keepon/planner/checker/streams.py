@@ -87,8 +87,10 @@ def _check_route(given: Given, stream: Stream, entry: PlannedStream) -> str:
     if entry["route"] not in entry["routes"].values():
         return "route is none of its routes"
     before: dict[str, str] = {}
-    for listener, route in entry["routes"].items():
-        path = [stream.talker, *route, listener]
+    if ("second_route" in entry) != (stream.redundancy == 2):
+        return "it has another number of ways than its redundancy"
+    for path in given.ways(stream.id):
+        listener, route = path[-1], path[1:-1]
         if len(set(path)) != len(path):
             return "a route passes a node twice"
         if (stream.talker, path[1]) != given.leaves[stream.id]:
@@ -100,16 +102,16 @@ def _check_route(given: Given, stream: Stream, entry: PlannedStream) -> str:
         if (
             isinstance(stream.route, list)
             and listener == stream.listeners[0]
-            and route != stream.route
+            and stream.route not in (route, entry["routes"][listener])
         ):
             return "the route is not the one asked for"
-        if any(before.setdefault(there, here) != here for here, there in itertools.pairwise(path)):
+        if stream.redundancy == 1 and any(
+            before.setdefault(there, here) != here for here, there in itertools.pairwise(path)
+        ):
             return "its routes reach a node in two ways"
-    hops = {
-        pair
-        for listener, route in entry["routes"].items()
-        for pair in itertools.pairwise([*route, listener])
-    }
+    if stream.redundancy == 2 and (shared := _shared(given, stream)):
+        return f"both its ways pass {' towards '.join(shared)}"
+    hops = {pair for path in given.ways(stream.id) for pair in itertools.pairwise(path[1:])}
     turns = range(len(given.releases_ns(stream.id)))
     wanted = sorted((turn, *hop) for turn in turns for hop in hops)
     if (
@@ -120,6 +122,43 @@ def _check_route(given: Given, stream: Stream, entry: PlannedStream) -> str:
     ):
         return "its windows are not those of its route"
     return ""
+
+
+def _shared(given: Given, stream: Stream) -> tuple[str, ...]:
+    """A bridge or link that both ways of a stream have, and need not."""
+    one, other = given.ways(stream.id)
+    ends = {one[0], one[1], one[-1]}
+    if len(given.peers[one[-1]]) == 1:
+        ends.add(one[-2])
+    if nodes := set(one) & set(other) - ends:
+        return (min(nodes),)
+    needed = {(one[0], one[1])} | ({(one[-2], one[-1])} if one[-2] in ends else set())
+    links = set(pairwise(one)) & set(pairwise(other)) - needed
+    return min(links, default=())
+
+
+def check_copies(given: Given, steady: Steady) -> list[str]:
+    """Recovery knows each copy as one: it comes neither behind more newer frames than it remembers
+    nor after the numbers are forgotten.
+    """
+    found = []
+    for name, stream in given.streams.items():
+        if stream.redundancy == 1:
+            continue
+        ends = [
+            at_ps - given.start_ps(name, turn)
+            for turn in range(len(given.releases_ns(name)))
+            for copy in steady.copies[name, turn]
+            for at_ps in copy
+        ]
+        behind_ps = max(ends) - min(ends)
+        options = stream.frer
+        remembered = 1 if options.algorithm == "match" else options.history_length
+        if behind_ps >= remembered * 1000 * stream.period_ns:
+            found.append(f"a copy of {name} may come behind {remembered} newer frames")
+        if behind_ps >= 1000 * options.reset_ns:
+            found.append(f"a copy of {name} may come when its number is forgotten")
+    return found
 
 
 def check_releases(given: Given) -> list[str]:
@@ -291,10 +330,12 @@ def _check_last_bit(given: Given, stream: Stream, reached: list[_Reached]) -> li
     if bound_ns is None:
         return []
     releases_ns = given.releases_ns(stream.id)
-    ends = {way[-1]: (way[-2], way[-1]) for way in given.ways(stream.id)}
+    ends = [(way[-2], way[-1]) for way in given.ways(stream.id)]
     last_ps = max(
-        late_ps + frame_ps(given, stream.id, ends[listener], 1) - 1000 * releases_ns[turn]
+        late_ps + frame_ps(given, stream.id, end, 1) - 1000 * releases_ns[turn]
         for listener, turn, _, late_ps in reached
+        for end in ends
+        if end[1] == listener
     )
     if not last_ps <= 1000 * bound_ns < last_ps + 1000:
         return [f"bound last_bit_ns of {stream.id} is not when its last bit arrives"]

@@ -14,6 +14,7 @@ import itertools
 from fractions import Fraction
 from functools import cache
 
+from keepon.planner.checker import interruptions
 from keepon.planner.checker.given import Given, Place, Window
 from keepon.planner.checker.runs import of_port
 from keepon.planner.checker.spans import frame_ps, span_ps, trim_bytes
@@ -48,7 +49,11 @@ class Unplanned:
         port = self._given.ports(place[0]).get(place[1])
         if port is None or "entries" not in port:
             return None
-        entries = [(int(entry["gates"], 16), 1000 * entry["ns"]) for entry in port["entries"]]
+        # Where a stream's gate is open, HOLD has the wire free of preemptable frames.
+        shut = ~sum(1 << queue for queue in interruptions.queues(self._given, place))
+        entries = [
+            (int(entry["gates"], 16) & shut, 1000 * entry["ns"]) for entry in port["entries"]
+        ]
         return [entry for entry in entries if entry[1]] or None
 
     def _slot_bytes(self, leaf: Place, frame_bytes: int) -> int:
@@ -68,12 +73,27 @@ class Unplanned:
             longest += _OVERHEAD_BYTES
             for place in itertools.pairwise(way):
                 if place in self._ports:
-                    queue = self._given.bridges[place[0]].class_of(load.priority)
-                    self._in_flight[place].append((queue, span_ps(self._given, place, longest, 1)))
+                    bridge = self._given.bridges[place[0]]
+                    queue, most = bridge.class_of(load.priority), longest
+                    if queue in interruptions.queues(self._given, place):
+                        most = interruptions.longest_bytes(
+                            longest - _OVERHEAD_BYTES, bridge.min_fragment_bytes
+                        )
+                    self._in_flight[place].append((queue, span_ps(self._given, place, most, 1)))
 
     def longest_ps(self, place: Place) -> int:
         """The longest best-effort frame at a bridge's port, gap included."""
         return max((length_ps for _, length_ps in self._in_flight[place]), default=0)
+
+    def lengths_at(self, place: Place) -> list[tuple[int, int]]:
+        """Class and wire time of what may pass a port: loads, streams of foreign talkers."""
+        return self._in_flight[place]
+
+    def messages_at(self, place: Place) -> list[tuple[int, int, int]]:
+        """Class, wire time and least distance of each kind of PTP message at a port."""
+        length_ps = span_ps(self._given, place, self._ptp_bytes() + _OVERHEAD_BYTES, 1)
+        apart_ps = min(self._sync.interval_ms, self._sync.delay_interval_ms) * 10**9 // 2
+        return [(self._ptp(place), length_ps, apart_ps) for _ in self._messages[place]]
 
     def _ptp(self, place: Place) -> int:
         """The queue of PTP messages at a port."""

@@ -13,6 +13,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from keepon.errors import ConfigError
+from keepon.model import preemption
 from keepon.model.gates import GateList
 from keepon.model.scenario import Scenario
 from keepon.model.topology import Topology
@@ -43,8 +44,8 @@ class Foreign:
     """Unplanned frames of one port, in ps of its wire.
 
     Attributes:
-        loads_ps: the longest best-effort frame of each queue; at a port without gates these queues
-            are below those of all streams.
+        loads_ps: the longest best-effort frame of each queue, or what of it cannot be
+            interrupted; at a port without gates these queues are below those of all streams.
         message_ps: the longest PTP message.
         messages: the most PTP messages that arrive together.
     """
@@ -83,7 +84,7 @@ class Blocking:
         self._lengths = lengths
         self._bridges = {bridge.name: bridge for bridge in scenario.bridge}
         loads = self._loads()
-        messages = self._messages()
+        messages = ptp_messages(scenario, topology)
         frame_bytes = self._message_bytes()
         self._foreign = {
             port: Foreign(
@@ -120,7 +121,7 @@ class Blocking:
 
         A frame ends before its gate closes, so only frames whose gate is open together with the
         stream's can be in transmission. Of a frame that ends as the stream's gate opens, or just
-        before, what remains of the gap counts.
+        before, the rest of its gap counts.
         """
         foreign, ptp = self._foreign.get((here, there)), self._ptp(here)
         if foreign is None:
@@ -180,6 +181,7 @@ class Blocking:
     def _loads(self) -> dict[Port, dict[int, int]]:
         """The longest best-effort frame by port and queue."""
         found: dict[Port, dict[int, int]] = {}
+        merged = preemption.ports(self._scenario)
         for _, load, path in self._topology.best_effort:
             station = self._stations[self._topology.port_to(load.talker, path[1]).name]
             frame_bytes = station.longest_on_wire(load.frame_bytes)
@@ -189,6 +191,9 @@ class Blocking:
                 _, length_ps = self._lengths.span_ps(station, port[0], wire_bytes, byte_ps)
                 of_port = found.setdefault(port, {})
                 queue = self._bridges[port[0]].class_of(load.priority)
+                if port in merged and load.priority in (merged[port].preemptable or []):
+                    uncut_ps = preemption.wait_bytes(merged[port]) * byte_ps
+                    length_ps = min(length_ps, self._lengths.longest_ps(port[0], uncut_ps))
                 of_port[queue] = max(of_port.get(queue, 0), length_ps)
         return found
 
@@ -206,41 +211,38 @@ class Blocking:
         ]
         return max([PTP_FRAME_BYTES_MAX, *slots])
 
-    def _messages(self) -> Counter[Port]:
-        """The number of PTP messages by port, one of each kind, domain and sender."""
-        sync, found = self._scenario.sync, Counter[Port]()
-        if not sync.by_ptp:
-            return found
-        changed = [fault.node for fault in self._scenario.fault if fault.kind == "master-change"]
-        reigns = dict.fromkeys((0, name) for name in (str(sync.grandmaster), *changed))
-        reigns |= dict.fromkeys((entry.domain, entry.grandmaster) for entry in sync.domains)
-        if sync.mode == "gptp":
-            found.update(
-                {
-                    wire: LINK_MESSAGES
-                    for wire in self._topology.wires
-                    if wire[0] in self._topology.bridges
-                }
-            )
-        for _, master in reigns:
-            self._count_reign(found, master)
-        return found
 
-    def _count_reign(self, found: Counter[Port], master: str) -> None:
-        """Count the messages of one domain under one grandmaster; Sync that reaches a port on two
-        routes counts once.
-        """
-        away: set[Port] = set()
-        nodes = [name for name in self._topology.neighbours if name != master]
-        for node in nodes:
-            try:
-                way = self._topology.shortest(master, node)
-            except KeyError:
-                continue
-            is_station = node not in self._topology.bridges
-            if self._scenario.sync.mode == "gptp" or is_station:
-                away.update(itertools.pairwise(way))
-            if self._scenario.sync.mode == "ptp" and is_station:
-                found.update(itertools.pairwise(way))  # Delay_Resp
-                found.update(itertools.pairwise(self._topology.shortest(node, master)))  # Delay_Req
-        found.update(dict.fromkeys(away, SYNC_MESSAGES))
+def ptp_messages(scenario: Scenario, topology: Topology) -> Counter[Port]:
+    """The number of PTP messages by port, one of each kind, domain and sender."""
+    sync, found = scenario.sync, Counter[Port]()
+    if not sync.by_ptp:
+        return found
+    changed = [fault.node for fault in scenario.fault if fault.kind == "master-change"]
+    reigns = dict.fromkeys((0, name) for name in (str(sync.grandmaster), *changed))
+    reigns |= dict.fromkeys((entry.domain, entry.grandmaster) for entry in sync.domains)
+    if sync.mode == "gptp":
+        wires = [wire for wire in topology.wires if wire[0] in topology.bridges]
+        found.update(dict.fromkeys(wires, LINK_MESSAGES))
+    for _, master in reigns:
+        _count_reign(found, scenario, topology, master)
+    return found
+
+
+def _count_reign(found: Counter[Port], scenario: Scenario, topology: Topology, master: str) -> None:
+    """Count the messages of one domain under one grandmaster; Sync that reaches a port on two
+    routes counts once.
+    """
+    away: set[Port] = set()
+    nodes = [name for name in topology.neighbours if name != master]
+    for node in nodes:
+        try:
+            way = topology.shortest(master, node)
+        except KeyError:
+            continue
+        is_station = node not in topology.bridges
+        if scenario.sync.mode == "gptp" or is_station:
+            away.update(itertools.pairwise(way))
+        if scenario.sync.mode == "ptp" and is_station:
+            found.update(itertools.pairwise(way))  # Delay_Resp
+            found.update(itertools.pairwise(topology.shortest(node, master)))  # Delay_Req
+    found.update(dict.fromkeys(away, SYNC_MESSAGES))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Checks before any search: inputs that no network can satisfy, and proofs that no plan exists.
 
-A proof names the fewest streams that it needs. It counts a stream on a wire only if every tree of
-the stream includes the wire.
+A proof names only the streams that it needs. It counts a stream on a wire only if every tree of the
+stream includes the wire.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from keepon.planner.network.search import jitter_room_ps
 from keepon.planner.network.trees import Tree
 from keepon.planner.partition.limits import Limits
 
-PROVING = "proofs were looked for that nothing fits"
+PROVING = "proofs of infeasibility were looked for"
 
 
 @dataclass(frozen=True)
@@ -58,12 +58,13 @@ def refuse(ground: Ground, limits: Limits | None = None) -> None:
         _refuse_stream(ground, flow)
     _refuse_free_gates(ground)
     police.refuse(ground)
+    ground.cycles.refuse()
     _refuse_capacity(ground)
     unplanned_traffic.refuse(ground)
 
 
 def physical_minimum_ns(ground: Ground, flow: Flow) -> int:
-    """Least delay of a stream to the bit that its deadline is of: transmission, processing and
+    """Least delay of a stream to its deadline's bit (first or last): transmission, processing and
     propagation on the shortest tree.
     """
     last_bytes = flow.stream.frame_bytes if flow.stream.deadline_at == "last_bit" else 0
@@ -106,8 +107,8 @@ def _refuse_stream(ground: Ground, flow: Flow) -> None:
     ):
         raise ground.wrong(
             stream, "jitter_ns", str(stream.jitter_ns),
-            f"must be at least {least_ns}, as its frames have the first instants of their talker"
-            " at or after those of rate_hz; raise it or leave it out",
+            f"must be at least {least_ns}, as each frame leaves at its talker's first instant at or"
+            " after its own of rate_hz; raise it or leave it out",
         )  # fmt: skip
     if stream.deadline_ns is not None:
         least_ns = physical_minimum_ns(ground, flow)
@@ -120,8 +121,8 @@ def _refuse_stream(ground: Ground, flow: Flow) -> None:
 
 
 def _rate_jitter_ns(ground: Ground, flow: Flow) -> int:
-    """How far the times between arrivals of a rate may be from its period where nothing holds a
-    frame.
+    """Least jitter of a stream with rate_hz: talker's grid against exact instants, plus the spread
+    without holds.
     """
     turns, cycle_ps = flow.stream.turns, flow.period_ps
     first_ps = on_grid(flow.station, flow.stream, 0)
@@ -132,9 +133,7 @@ def _rate_jitter_ns(ground: Ground, flow: Flow) -> int:
 
 
 def _refuse_free_gates(ground: Ground) -> None:
-    """Refuse gates with end-to-end PTP: gates follow their bridge's clock, which that PTP does not
-    set.
-    """
+    """Refuse gates with end-to-end PTP, which does not set the bridges' clocks that they follow."""
     if ground.scenario.sync.mode != "ptp":
         return
     passed = {
@@ -155,7 +154,7 @@ def _refuse_free_gates(ground: Ground) -> None:
 
 
 def _refuse_capacity(ground: Ground) -> None:
-    """Refuse a wire on every tree of its streams whose utilisation by them exceeds 1."""
+    """Refuse a wire overloaded by the streams that have it on all their trees."""
     for (here, there), flows in forced_wires(ground).items():
         rate_bps = ground.topology.wires[here, there].rate_bps
         shares = [
@@ -231,8 +230,8 @@ def _closed(ground: Ground, limits: Limits) -> Proof | None:
 
 
 def _wide(ground: Ground, limits: Limits) -> Proof | None:
-    """A frame that may occupy a wire, or a queue exclusively, for longer than its period on every
-    tree and so would overlap the next frame. Also remove such trees from flows that have others.
+    """A frame that on every tree may occupy a wire, or a queue exclusively, beyond its period: it
+    would overlap the next frame. Also remove such trees from flows that have others.
     """
     for flow in ground.flows:
         limits.look(PROVING)
@@ -257,8 +256,8 @@ def _wide(ground: Ground, limits: Limits) -> Proof | None:
 
 
 def _close(ground: Ground, flow: Flow) -> Proof | None:
-    """Frames of a rate that meet each other on every tree, wherever the first is released: the
-    others follow it at the same instants of the slots' grid. Also remove such trees.
+    """Frames of a rate_hz that overlap on every tree, whenever the first is released: the others
+    follow it at the same instants of the slot grid. Also remove such trees.
     """
     stream, close = flow.stream, dict[int, Claim]()
     for tree in flow.trees:
@@ -282,7 +281,7 @@ def _close(ground: Ground, flow: Flow) -> Proof | None:
         what, there = "a slot on the link", flow.trees[0].legs[0].there
     return Proof(
         "wire",
-        f'stream "{stream.id}": frames of its rate meet each other: one may need {what} "{here}" to'
+        f'stream "{stream.id}": frames of its rate overlap: one may need {what} "{here}" to'
         f' "{there}" for {ceil_ns(claim.end_ps - claim.start_ps)} ns, with what may be sent before'
         f" it, and they come {stream.period_ns} ns apart, less a slot at times",
         [stream.id],
@@ -290,7 +289,7 @@ def _close(ground: Ground, flow: Flow) -> Proof | None:
 
 
 def _widest(ground: Ground, flow: Flow, tree: Tree) -> Claim | None:
-    """The claim that exceeds the period most, if any does for every release. Claims behind an
+    """The claim that most exceeds the period, whatever the release, if one does. Claims behind an
     explicit gate list depend on the release and do not count.
     """
     laid = ground.alone(flow, tree)
@@ -341,8 +340,8 @@ def _deadline(ground: Ground, limits: Limits) -> Proof | None:
 
 
 def _pairs(ground: Ground) -> Proof | None:
-    """Two streams without jitter that share a wire on all trees and whose frames overlap for every
-    choice of releases.
+    """Two streams whose jitter leaves no room to move, that share a wire on all trees and overlap
+    for any releases.
     """
     for (here, there), flows in forced_wires(ground).items():
         rate_bps = ground.topology.wires[here, there].rate_bps
@@ -356,9 +355,9 @@ def _pairs(ground: Ground) -> Proof | None:
                 if needed_ps > common_ps:
                     return Proof(
                         "wire",
-                        f'streams "{other.stream.id}" and "{flow.stream.id}" meet on the link'
-                        f' "{here}" to "{there}" whenever they are released: their periods come'
-                        f" together every {common_ps // PS_PER_NS} ns, and their frames take"
+                        f'streams "{other.stream.id}" and "{flow.stream.id}" overlap on the link'
+                        f' "{here}" to "{there}" for any offsets: the greatest common divisor of'
+                        f" their periods is {common_ps // PS_PER_NS} ns, and their frames take"
                         f" {ceil_ns(needed_ps)} ns",
                         [other.stream.id, flow.stream.id],
                     )

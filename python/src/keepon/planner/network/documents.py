@@ -10,11 +10,12 @@ import math
 from collections.abc import Iterable
 
 from keepon.errors import ConfigError, InfeasibleError
-from keepon.model import gates
+from keepon.model import gates, preemption
 from keepon.model.launchtime import early_by_etf
 from keepon.model.plan import (
     Bounds,
     DelayTerms,
+    GateEntry,
     PlannedBridge,
     PlannedClass,
     PlannedPort,
@@ -26,11 +27,11 @@ from keepon.model.plan import (
 from keepon.model.scenario import HostTable, TrafficClass
 from keepon.model.wire import PREAMBLE_BYTES, PS_PER_NS, byte_time_ps, ceil_ns, preamble_time_ps
 from keepon.planner import stations
-from keepon.planner.network import gatelimits, police
+from keepon.planner.network import gatelimits, police, redundant
 from keepon.planner.network.flows import Placement, spread_ps
 from keepon.planner.network.grid import partition_slots
 from keepon.planner.network.ground import Ground
-from keepon.planner.parameters import rows
+from keepon.planner.parameters import besteffort
 from keepon.planner.partition.limits import Limits
 from keepon.planner.stations import StationPlan
 
@@ -150,9 +151,9 @@ def station_document(
     spans, longest = plan.spans, dict[int, int]()
     if plan.needs is not None and spans is not None and spans.frame_bytes_max:
         document["frame_bytes_max"] = spans.frame_bytes_max
-        longest = rows.longest_frames(plan.station.keepon, spans, allowed)
+        longest = besteffort.longest_frames(plan.station.keepon, spans, allowed)
         try:
-            rows.check(plan.needs, spans, allowed)
+            besteffort.check_rows(plan.needs, spans, allowed)
         except InfeasibleError as error:  # other releases may leave longer rows
             raise UnprovenError(
                 str(error), error.constraint, error.streams, error.nearest_change
@@ -278,6 +279,9 @@ def stream_document(ground: Ground, placements: list[Placement]) -> PlannedStrea
         "terms": _terms(ground, worst),
         "windows": _windows(placements),
     }
+    if first.tree.second:
+        redundant.check(ground, placements)
+        document["second_route"] = list(first.tree.second[1:-1])
     if station.bounded and stream.deadline_at == "last_bit":
         document["last_bit_ns"] = ceil_ns(max(map(ground.due_ps, placements)))
     if (slots := station.slots_of(stream)) > 1:
@@ -318,14 +322,14 @@ def _padding_ps(ground: Ground, placed: Placement) -> int:
             shorter_bytes * byte_time_ps(ground.topology.wires[here, there].rate_bps)
             for here, there in itertools.pairwise(path[:-1])
         )
-        for path in placed.tree.paths.values()
+        for path in (*placed.tree.paths.values(), placed.tree.second)
     )
 
 
 def _terms(ground: Ground, placed: Placement) -> DelayTerms:
     """The terms of a delay in ps; their sum is the delay."""
     listener = max(placed.arrivals, key=lambda name: placed.arrivals[name][1])
-    path = placed.tree.paths[listener]
+    path = redundant.slowest(ground, placed, listener)
     station = placed.flow.station
     clock_ps = ground.scenario.clock_error_ns(station.station, station.planned_driver) * PS_PER_NS
     own = {(hop.bridge, hop.peer): hop for hop in placed.hops}
@@ -347,7 +351,12 @@ def _terms(ground: Ground, placed: Placement) -> DelayTerms:
 def _add_gates(port: PlannedPort, gate_list: gates.GateList) -> None:
     port["cycle_ns"] = gate_list.cycle_ns
     port["base_ns"] = gate_list.base_ns
-    port["entries"] = [{"gates": f"0x{mask:02x}", "ns": ns} for mask, ns in gate_list.entries]
+    port["entries"] = []
+    for mask, ns in gate_list.entries:
+        entry: GateEntry = {"gates": f"0x{mask & gates.ALL_GATES:02x}", "ns": ns}
+        if mask & preemption.HOLD:
+            entry["hold"] = True
+        port["entries"].append(entry)
 
 
 def windows_of(placed: Iterable[list[Placement]]) -> Windows:
@@ -370,12 +379,16 @@ def lists(
         TimeUpError: the limits were reached.
     """
     made: dict[str, dict[str, gates.GateList | None]] = {}
+    merged = preemption.ports(ground.scenario)
     for (bridge, peer), entries in sorted(windows.items()):
         limits.look("gate lists were made")
         if ground.is_gated(bridge, peer):
             guard, short = gatelimits.guards_ns(ground, bridge, peer)
             base_ns = ground.grid(bridge, peer).phase_ps // PS_PER_NS
             built = gates.build(entries, guard, short, base_ns)
+            if built is not None and (bridge, peer) in merged:
+                queues = preemption.queues_of(merged[bridge, peer])
+                built = gates.with_hold(built, {window.queue for window in entries}, queues)
             made.setdefault(bridge, {})[peer] = built
     for bridge, own in made.items():
         ports, why, key = gatelimits.exceeded(ground.bridges[bridge], own)
@@ -419,6 +432,8 @@ def port_documents(ground: Ground, placed: Placed, limits: Limits) -> dict[str, 
                     "choose periods with a shorter least common multiple",
                 )  # fmt: skip
             _add_gates(port, explicit)
+        elif (cyclic := ground.cycles.gate_list(bridge)) is not None:
+            _add_gates(port, cyclic)
         elif ground.is_gated(bridge, peer):
             built = made[bridge][peer]
             assert built is not None
@@ -434,6 +449,9 @@ def port_documents(ground: Ground, placed: Placed, limits: Limits) -> dict[str, 
     for name, document in documents.items():
         if filters := police.filters(ground, name, placed):
             document["stream_filters"] = filters
+        if (cycles := ground.cycles.document(name, placed)) is not None:
+            document["stream_filters"] = ground.cycles.filters(name, placed)
+            document["cqf"] = cycles
     _check_queues(ground, placed)
     return documents
 

@@ -54,6 +54,7 @@ class Step:
             explicit gate opens: the gate's clock has no error and no unplanned frame can block.
         guard_ps: time after a window that is longer than its frame, in which the gate closes.
         grid: where gates of the port may change.
+        other_after_ps: as after_ps, from the previous leg on the second way.
     """
 
     wire: tuple[str, str, str]
@@ -71,6 +72,7 @@ class Step:
     guard_ps: int
     exact: bool
     grid: Grid = ANY
+    other_after_ps: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True)

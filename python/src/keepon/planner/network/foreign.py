@@ -14,6 +14,7 @@ from keepon.model.scenario import Scenario, Stream
 from keepon.model.tables import SECOND_NS
 from keepon.model.topology import Topology
 from keepon.model.wire import PREAMBLE_BYTES, PS_PER_NS, byte_time_ps
+from keepon.planner.network import shaped
 
 _LOAD = re.compile(r"`load\[(\d+)\]\.(\w+)` \(load ")
 
@@ -21,7 +22,7 @@ _LOAD = re.compile(r"`load\[(\d+)\]\.(\w+)` \(load ")
 def add(scenario: Scenario, document: Draft) -> Draft:
     """The plan of what is left, with the streams of foreign talkers."""
     others = dict(foreign.streams(scenario))
-    if document["status"] != "feasible" or not others:
+    if document["status"] != "feasible":
         return document
     topology, planned = Topology(scenario), document["streams"]
     for stream in others.values():
@@ -29,12 +30,13 @@ def add(scenario: Scenario, document: Draft) -> Draft:
         talked = document["stations"][topology.port_of(stream).name]["streams"]
         talked[stream.id] = {"tc": stream.tc, "offset_ns": 0}
         _police(scenario, document, stream, planned[stream.id]["route"][:1])
-    return {**document, "streams": {entry.id: planned[entry.id] for entry in scenario.stream}}
+    listed = {entry.id: planned[entry.id] for entry in scenario.stream}
+    return shaped.add(scenario, topology, {**document, "streams": listed})
 
 
 def _police(scenario: Scenario, document: Draft, stream: Stream, first: list[str]) -> None:
-    """A stream filter at the bridge that the talker is linked to, if that polices: a flow meter
-    that frames of its period and jitter never exceed, however these fall.
+    """A stream filter at the talker's bridge, if that bridge polices: a flow meter that frames of
+    the stream's period and jitter never exceed, however they fall.
     """
     for bridge in scenario.bridge:
         if bridge.name not in first or bridge.police == "none":
@@ -52,7 +54,7 @@ def _police(scenario: Scenario, document: Draft, stream: Stream, first: list[str
 
 
 def _stream_document(scenario: Scenario, topology: Topology, stream: Stream) -> PlannedStream:
-    """The delay is what frames take that wait for nothing."""
+    """The delay is that of frames that wait for nothing."""
     bridges = {bridge.name: bridge.processing_ns * PS_PER_NS for bridge in scenario.bridge}
     found: list[tuple[int, PlannedStream]] = []
     paths = topology.paths(stream)
@@ -85,7 +87,7 @@ def _stream_document(scenario: Scenario, topology: Topology, stream: Stream) -> 
 
 
 def named(error: ConfigError, scenario: Scenario, places: list[int]) -> ConfigError:
-    """The error, of the stream where it is of the load in its place."""
+    """The error, naming the stream in place of the load that stood for it."""
 
     def stream(found: re.Match[str]) -> str:
         place = int(found[1]) - len(scenario.load)

@@ -4,8 +4,8 @@
 Granularity and shortest entry: all instants of a port's list are on one grid, no finer than the
 shortest entry, so that no entry can be shorter. Entries and cycle: where a list is too long, its
 cycle becomes shorter, and the window of a stream repeats with the greatest common divisor of period
-and cycle. Other streams see it there each time, so that it changes nothing for them when it is
-empty.
+and cycle. Other streams see it there each time, so that a repetition without a frame changes
+nothing for them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from keepon.model.scenario import Bridge
 from keepon.model.wire import OVERHEAD_BYTES, PS_PER_NS, ceil_ns, wire_time_ps
 
 if TYPE_CHECKING:
-    from keepon.planner.network.ground import Ground
+    from keepon.planner.network.ports import Ports
 
 Port = tuple[str, str]
 LONGEST_BYTES = 1522
@@ -51,7 +51,7 @@ class Grid:
 ANY = Grid()
 
 
-def longest_ns(ground: Ground, here: str, there: str) -> int:
+def longest_ns(ground: Ports, here: str, there: str) -> int:
     """Time of the longest frame that may be sent beside streams, gap included."""
     usual_ps = wire_time_ps(
         LONGEST_BYTES + OVERHEAD_BYTES, ground.topology.wires[here, there].rate_bps
@@ -60,7 +60,7 @@ def longest_ns(ground: Ground, here: str, there: str) -> int:
     return ceil_ns(max(own_ps, ground.longest_load_ps(here, there)))
 
 
-def guards_ns(ground: Ground, here: str, there: str) -> tuple[int, int]:
+def guards_ns(ground: Ports, here: str, there: str) -> tuple[int, int]:
     """How long before a window other gates are closed, and which rests are too short to open."""
     own_ns = guard_ns(ground.topology.wires[here, there].rate_bps)
     grid = ground.grid(here, there)
@@ -71,11 +71,11 @@ def guards_ns(ground: Ground, here: str, there: str) -> tuple[int, int]:
     return max(least_ns, grid.up_ps(whole_ns) // PS_PER_NS), least_ns
 
 
-def grids(ground: Ground) -> dict[Port, Grid]:
+def grids(ground: Ports) -> dict[Port, Grid]:
     """Grids of all ports whose bridge has limits.
 
     Raises:
-        ConfigError: a stream's period is no multiple of any step that its bridge can do.
+        ConfigError: a stream's period is no multiple of any step of its bridge.
     """
     found: dict[Port, Grid] = {}
     for bridge in ground.bridges.values():
@@ -91,7 +91,7 @@ def grids(ground: Ground) -> dict[Port, Grid]:
     return found
 
 
-def _step_ns(ground: Ground, bridge: Bridge, ports: int) -> int:
+def _step_ns(ground: Ports, bridge: Bridge, ports: int) -> int:
     """The least step of gates, no shorter than the shortest entry, that divides all periods."""
     unit_ns = bridge.gate_step_ns
     least_ns = max(bridge.gate_shortest_ns, ports * unit_ns if bridge.gate_alone else 1)
@@ -124,7 +124,7 @@ def _step_ns(ground: Ground, bridge: Bridge, ports: int) -> int:
 
 def shorter_ps(windows: list[Window]) -> int | None:
     """The longest cycle of a port's list below the one it has that is the period of a stream, or
-    else what their periods have in common; None: there is none.
+    else the greatest common divisor of periods; None: there is none.
     """
     periods_ps = {window.period_ps for window in windows}
     cycle_ps = math.lcm(*periods_ps)

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from keepon.errors import ConfigError, TraceError
 from keepon.model import documents
-from keepon.model.plan import Plan, PlannedStream, PlannedWindow
+from keepon.model.plan import Plan, PlannedStream, PlannedWindow, ways_of
 from keepon.model.scenario import KeeponOptions, Scenario, Station
 from keepon.model.topology import Topology
 from keepon.model.wire import PS_PER_NS, ceil_ns
@@ -210,7 +210,7 @@ def _tree_of(flow: Flow, entry: PlannedStream) -> Tree | None:
     """The tree of a stream in the earlier plan."""
     wanted = {
         (here, there)
-        for listener, route in entry["routes"].items()
+        for listener, route in ways_of(entry)
         for here, there in itertools.pairwise([flow.stream.talker, *route, listener])
     }
     for tree in flow.trees:

@@ -135,7 +135,7 @@ def _decided(
         limits.progress("a gate list is too long: windows at its port repeat in a shorter cycle")
         try:
             other = decide(ground, most, _kept(ground, keep), once)
-        except ConfigError:  # kept streams meet in the shorter cycle
+        except ConfigError:  # kept streams overlap in the shorter cycle
             return None
         return other if other.status == "feasible" else None
 

@@ -1,30 +1,37 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Stream filters and stream gates of a plan: a frame passes a bridge when the plan has it there, at
-its length, and not otherwise (IEEE Std 802.1Q-2022 clauses 8.6.5.3 and 8.6.5.4).
+"""PSFP filters and gates of a plan (802.1Qci): a frame passes a bridge only when planned there, at
+most as long as planned (IEEE Std 802.1Q-2022 clauses 8.6.5.3 and 8.6.5.4).
 """
 
 from __future__ import annotations
 
 from keepon.errors import ConfigError
 from keepon.model.plan import PlannedFilter, PlannedGateInterval
-from keepon.model.policing import TAGGED_OVERHEAD_BYTES
 from keepon.model.scenario import BRIDGE_CLOCK_ERROR_NS
-from keepon.model.wire import PS_PER_NS, ceil_ns, preamble_time_ps
+from keepon.model.wire import PS_PER_NS, ceil_ns
+from keepon.planner.network.cqf import last_bit_ps, longest_sdu_bytes
 from keepon.planner.network.flows import Placement
 from keepon.planner.network.ground import Ground
 from keepon.planner.network.trees import Leg
 
 _Span = tuple[int, int, int]
-"""From when until when a gate is open, in ns, and for how many octets."""
+"""Start and end of an open gate, in ns, and its IntervalOctetMax."""
 
 
 def refuse(ground: Ground) -> None:
-    """Refuse gates of bridges whose clocks nothing sets.
+    """Refuse gates of bridges that are not synchronised.
 
     Raises:
         ConfigError: names the bridge.
     """
     sync = ground.scenario.sync
+    passed = {
+        leg.here
+        for flow in ground.flows
+        for tree in flow.trees
+        for leg in tree.legs[1:]
+        if tree.second and leg.parent > 0
+    }
     for index, bridge in enumerate(ground.scenario.bridge):
         if bridge.police != "none" and sync.mode in ("none", "ptp"):
             raise ConfigError(
@@ -32,10 +39,15 @@ def refuse(ground: Ground) -> None:
                 f' be "none" with sync.mode = "{sync.mode}", which does not set the clocks of'
                 ' bridges; choose it, or sync.mode = "gptp"'
             )
+        if bridge.police == "all" and bridge.name in passed:
+            raise ConfigError(
+                f'key `bridge[{index}].police` (bridge "{bridge.name}") = "all": must be "edge"'
+                " where copies of frames come by two ways (stream.redundancy); choose it"
+            )
 
 
 def filters(ground: Ground, bridge: str, placed: dict[str, list[Placement]]) -> list[PlannedFilter]:
-    """Filters of a bridge, in the order of streams; those of talkers without bounds have no gate.
+    """Filters of a bridge, in the order of streams; those of talkers not `bounded` have no gate.
 
     With `police` "edge": of streams whose talker is linked to the bridge.
     """
@@ -46,11 +58,7 @@ def filters(ground: Ground, bridge: str, placed: dict[str, list[Placement]]) -> 
         if police == "none" or into is None or (police == "edge" and into.parent >= 0):
             continue
         station = flow.station
-        octets = (
-            station.planned_frame_bytes(flow.stream)
-            + ground.lengths.trim_bytes(station).more
-            - TAGGED_OVERHEAD_BYTES
-        )
+        octets = longest_sdu_bytes(ground, flow)
         entry: PlannedFilter = {"stream": name, "max_sdu_bytes": octets}
         spans = [_span(ground, placement, into, octets) for placement in placements]
         period_ns = flow.period_ps // PS_PER_NS
@@ -62,24 +70,14 @@ def filters(ground: Ground, bridge: str, placed: dict[str, list[Placement]]) -> 
 
 def _span(ground: Ground, placed: Placement, into: Leg, octets: int) -> _Span:
     """When the last bit of a frame arrives at the end of a leg, by the bridge's clock."""
-    station, scenario = placed.flow.station, ground.scenario
-    if into.parent < 0:
-        early_ps = placed.release_ps + station.error_low_ps
-        late_ps = placed.release_ps + station.error_high_ps
-    else:
-        hop = next(
-            each for each in placed.hops if (each.bridge, each.peer) == (into.here, into.there)
-        )
-        preamble_ps = preamble_time_ps(ground.topology.wires[into.here, into.there].rate_bps)
-        early_ps, late_ps = hop.early_ps + preamble_ps, hop.late_ps + preamble_ps
-    least_ps, most_ps = ground.frame_ps(placed.flow, into.here, into.there)
-    way_ps = ground.topology.wires[into.here, into.there].propagation_ns * PS_PER_NS
+    scenario = ground.scenario
+    early_ps, late_ps = last_bit_ps(ground, placed, into)
     clock_ps = 0
     if scenario.sync.mode == "gptp":
         clock_ps = (BRIDGE_CLOCK_ERROR_NS + scenario.asymmetry_error_ns(into.there)) * PS_PER_NS
     return (
-        (early_ps + way_ps + least_ps - clock_ps) // PS_PER_NS,
-        ceil_ns(late_ps + way_ps + most_ps + clock_ps) + 1,
+        (early_ps - clock_ps) // PS_PER_NS,
+        ceil_ns(late_ps + clock_ps) + 1,
         octets,
     )
 
@@ -104,7 +102,7 @@ def _intervals(spans: list[_Span], period_ns: int) -> tuple[int, list[PlannedGat
 
 
 def _merged(spans: list[_Span]) -> list[_Span]:
-    """Those that meet as one, in their order."""
+    """Sorted, with spans that touch merged."""
     found: list[_Span] = []
     for start, end, octets in sorted(spans):
         if found and start <= found[-1][1]:

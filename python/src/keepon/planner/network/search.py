@@ -455,7 +455,7 @@ def longest_wait_ps(ground: Ground, flow: Flow, tree: Tree) -> int:
     period.
     """
     gated = any(ground.is_gated(leg.here, leg.there) for leg in tree.legs)
-    if not gated:
+    if not gated or tree.second:
         return 0
     alone = ground.alone(flow, tree)
     if isinstance(alone, int):
@@ -470,7 +470,7 @@ def jitter_room_ps(ground: Ground, flow: Flow) -> int:
     """How far the releases of a stream's frames may differ within its jitter and deadline; 0 if the
     stream has no jitter.
     """
-    if flow.stream.jitter_ns is None:
+    if flow.stream.jitter_ns is None or ground.cycles.passed(flow.trees[0]):
         return 0
     alone = ground.alone(flow, flow.trees[0])
     if isinstance(alone, int):

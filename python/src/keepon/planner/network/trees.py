@@ -19,12 +19,13 @@ _WAYS_TRIED = 64
 @dataclass(frozen=True)
 class Leg:
     """One wire of a tree; `parent` is the number of the previous leg, -1 for the talker's
-    own wire.
+    own wire; `other` that of the previous leg on the second way, where two ways meet, else -1.
     """
 
     here: str
     there: str
     parent: int
+    other: int = -1
 
 
 @dataclass(frozen=True)
@@ -32,12 +33,14 @@ class Tree:
     """Paths from a talker to all listeners: the nodes by listener, both ends included, and the
     wires, each after its parent.
 
-    `number`: index among the stream's trees.
+    `number`: index among the stream's trees. `second`: another path to the one listener, on which
+    copies go; empty: there is none.
     """
 
     paths: dict[str, tuple[str, ...]]
     legs: tuple[Leg, ...]
     number: int = 0
+    second: tuple[str, ...] = ()
 
 
 def _tree(paths: dict[str, tuple[str, ...]]) -> Tree | None:

@@ -62,7 +62,7 @@ def _before(
     lower = [priority for priority in range(8) if bridge.class_of(priority) < queue]
     higher = [priority for priority in range(8) if bridge.class_of(priority) > own]
     if lower:
-        remedy = f"choose a priority of a lower one, such as {lower[0]}"
+        remedy = f"choose a priority of a lower one, such as {lower[-1]}"
     elif higher:
         usual = min(higher, key=lambda priority: abs(priority - 5))
         remedy = f"give the stream a priority of a higher one, such as {usual}"

@@ -9,24 +9,21 @@ from typing import TYPE_CHECKING
 from keepon.errors import ConfigError
 from keepon.model.scenario import Stream
 from keepon.model.wire import PS_PER_NS
+from keepon.planner.network import redundant
 from keepon.planner.network.grid import on_grid
 from keepon.planner.network.trees import Routes, Tree, conflicting_way
 from keepon.planner.stations import StationPlan
 
 if TYPE_CHECKING:
-    from keepon.planner.network.ground import Ground
+    from keepon.planner.network.ports import Ports
 
 
-def of(ground: Ground, stream: Stream, routes: Routes) -> list[Tree]:
+def of(ground: Ports, stream: Stream, routes: Routes) -> list[Tree]:
     """Candidate trees of a stream, the shortest first.
 
     Raises:
         ConfigError: a key of the stream, or a gate list on its route, cannot be met.
     """
-    if stream.redundancy != 1:
-        raise ground.wrong(
-            stream, "redundancy", "2", "must be 1; this version plans no redundant routes"
-        )
     station = ground.station_of(stream)
     if station.is_slotted and stream.tc not in {
         entry.tc for entry in station.station.keepon.classes
@@ -39,7 +36,7 @@ def of(ground: Ground, stream: Stream, routes: Routes) -> list[Tree]:
             f'must be one of the classes of station "{stream.talker}" ({known}); add it to'
             " station.keepon.classes",
         )
-    trees = routes.of(stream)
+    trees = routes.of(stream) if stream.redundancy == 1 else [redundant.tree(ground, stream)]
     if not trees:
         node = conflicting_way(ground.topology.paths(stream))
         raise ground.wrong(
@@ -57,7 +54,7 @@ def of(ground: Ground, stream: Stream, routes: Routes) -> list[Tree]:
     return trees
 
 
-def _meets_load(ground: Ground, stream: Stream, tree: Tree) -> bool:
+def _meets_load(ground: Ports, stream: Stream, tree: Tree) -> bool:
     """Whether best effort shares a gated queue with the stream, or precedes the stream at a port
     without gates or at an explicit gate list that opens for both.
     """
@@ -73,7 +70,7 @@ def _meets_load(ground: Ground, stream: Stream, tree: Tree) -> bool:
     return False
 
 
-def _check_offset(ground: Ground, stream: Stream, station: StationPlan, offset_ps: int) -> None:
+def _check_offset(ground: Ports, stream: Stream, station: StationPlan, offset_ps: int) -> None:
     """Refuse an offset between slots: slots that follow the grid start on it."""
     if not station.is_slotted or station.mode == "paper":
         return
@@ -96,7 +93,7 @@ def _check_offset(ground: Ground, stream: Stream, station: StationPlan, offset_p
     )
 
 
-def _check_margins(ground: Ground, tree: Tree) -> None:
+def _check_margins(ground: Ports, tree: Tree) -> None:
     """Refuse an explicit gate list without room for the clock error that asymmetric links cause."""
     for leg in tree.legs:
         margin_ps = (

@@ -6,6 +6,7 @@ costs the station's own frames no slot and no warning.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from contextlib import suppress
 from fractions import Fraction
 
@@ -14,7 +15,7 @@ from keepon.model.plan import Reason
 from keepon.model.scenario import KeeponOptions
 from keepon.model.spans import SLOTS_MAX, Spans, spans_of
 from keepon.model.wire import FRAME_BYTES_MAX, PS_PER_NS, TAGGED_HEADER_BYTES, wire_time_ps
-from keepon.planner.parameters import partitions, polls, posting, room, rows
+from keepon.planner.parameters import partitions, polls, posting, room
 from keepon.planner.parameters.isolation import FEASIBLE
 from keepon.planner.parameters.needs import Choice, Needs
 from keepon.planner.parameters.partitions import Chosen
@@ -131,7 +132,7 @@ def reason(needs: Needs, choice: Choice, allowed: list[int]) -> list[Reason]:
     """The MTU left to best effort; if it is below 1500, what limits it and what would raise it."""
     if (tc := class_of(needs.station.keepon)) is None:
         return []
-    spans, row_slots = choice.spans, rows.longest_row(allowed, tc)
+    spans, row_slots = choice.spans, longest_row(allowed, tc)
     frame_bytes = spans.longest_in(row_slots) if row_slots else 0
     mtu = max(0, frame_bytes - TAGGED_HEADER_BYTES)
     if mtu >= MTU:
@@ -150,3 +151,44 @@ def reason(needs: Needs, choice: Choice, allowed: list[int]) -> list[Reason]:
             " longer slot_bytes, more ring_slots or longer advance_ns raise it"
         )
     return [{"rule": "G8", "quantity": f"MTU {mtu} left to best effort, class {tc}", "why": why}]
+
+
+def longest_row(allowed: list[int], tc: int) -> int:
+    """Consecutive slots of a class in a table that repeats; SLOTS_MAX at most."""
+    own = [mask >> tc & 1 for mask in allowed]
+    if all(own):
+        return SLOTS_MAX
+    first = own.index(0)
+    rows = itertools.groupby(own[first:] + own[:first])
+    return min(SLOTS_MAX, max((len(list(row)) for is_own, row in rows if is_own), default=0))
+
+
+def longest_frames(options: KeeponOptions, spans: Spans, allowed: list[int]) -> dict[int, int]:
+    """Longest frame of each class with FCS; 0 for a class without slots."""
+    rows = {entry.tc: longest_row(allowed, entry.tc) for entry in options.classes}
+    return {tc: spans.longest_in(slots) if slots else 0 for tc, slots in rows.items()}
+
+
+def check_rows(needs: Needs, spans: Spans, allowed: list[int]) -> None:
+    """Check that every load, and PTP messages, have enough consecutive slots.
+
+    Raises:
+        InfeasibleError: the first load, or PTP, without enough.
+    """
+    longest = longest_frames(needs.station.keepon, spans, allowed)
+    wanted = [(f'load "{load.id}"', load.tc, load.frame_bytes) for _, load in needs.loads]
+    if (message_bytes := needs.message_bytes) is not None:
+        wanted.append(("PTP", needs.scenario.sync.tc, message_bytes))
+    for name, tc, frame_bytes in wanted:
+        if (found := longest.get(tc, frame_bytes)) < frame_bytes:
+            shorter = f"shorten the frames to {found} bytes, " if found else ""
+            raise InfeasibleError(
+                f'station "{needs.name}": {name} of class {tc} has frames of {frame_bytes} bytes,'
+                f" which take {spans.of(frame_bytes).slots} slots of {spans.slot_bytes} bytes in a"
+                f" row, and as streams lie the longest row of the class has"
+                f" {longest_row(allowed, tc)} slots, room for frames of {found} bytes",
+                "row",
+                [stream.id for _, stream in needs.streams],
+                f"{shorter}state longer keepon.slot_bytes, or leave the class longer rows by fewer"
+                " streams, longer periods or offset_ns side by side",
+            )

@@ -19,6 +19,7 @@ from keepon.model.scenario import KeeponOptions, Stream
 from keepon.model.spans import Spans
 from keepon.model.wire import PS_PER_NS
 from keepon.planner.partition import bounds, closed
+from keepon.planner.partition import problem as answers
 from keepon.planner.partition.limits import Limits, WorkClock
 from keepon.planner.partition.problem import Problem
 from keepon.planner.partition.problem import Stream as Row
@@ -157,10 +158,10 @@ def _decide(problem: Problem, search_s: float) -> Verdict:
     if search_s <= 0:
         return Verdict(UNDECIDED, "not searched")
     # CP-SAT takes a second to load, which most stations need not spend.
-    from keepon.planner.partition import answer, solve
+    from keepon.planner.partition import solve
 
     outcome = solve.decide(problem, Limits(search_s, clock=WorkClock()))
-    named = {answer.FEASIBLE: FEASIBLE, answer.INFEASIBLE: INFEASIBLE, answer.UNKNOWN: UNDECIDED}
+    named = {answers.FEASIBLE: FEASIBLE, answers.INFEASIBLE: INFEASIBLE, answers.UNKNOWN: UNDECIDED}
     return Verdict(named[outcome.answer], outcome.method, outcome.proof or {})
 
 

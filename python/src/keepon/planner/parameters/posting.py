@@ -18,12 +18,7 @@ from fractions import Fraction
 from keepon.errors import ConfigError
 from keepon.model.hosts import etf_delta_key
 from keepon.model.spans import Spans
-from keepon.model.wire import (
-    OVERHEAD_BYTES,
-    PS_PER_NS,
-    byte_time_ps,
-    wire_time_ps,
-)
+from keepon.model.wire import OVERHEAD_BYTES, PS_PER_NS, byte_time_ps, wire_time_ps
 from keepon.planner.parameters import asks, lead, polls, room, synchronisation
 from keepon.planner.parameters.asks import AskError
 from keepon.planner.parameters.needs import POLL_NS, Choice, Needs

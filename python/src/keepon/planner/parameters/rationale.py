@@ -9,7 +9,7 @@ Values are calculated unless a line says that they are calibrated or stated. Lin
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 from keepon.model.plan import Headroom, Reason
 from keepon.model.scenario import HostTable
@@ -19,7 +19,6 @@ from keepon.planner.parameters.isolation import FEASIBLE
 from keepon.planner.parameters.needs import Choice, Needs
 from keepon.planner.parameters.partitions import Chosen
 from keepon.planner.parameters.posting import granularity_ns
-from keepon.planner.parameters.slots import payload_efficiency
 
 CPU_SHARE_HIGH = 0.5
 """CPU share from which the poll thread is said to need a core of its own: chosen."""
@@ -27,83 +26,6 @@ NAMED_MAX = 20
 """Streams named at most in one warning."""
 EFFICIENCY_LOW = 0.5
 """Share of a slot below which most of what streams own is padding: chosen."""
-
-
-@dataclass(frozen=True)
-class Advice:
-    """One piece of advice and its reason."""
-
-    quantity: str
-    why: str
-
-
-def offload_advice(needs: Needs, choice: Choice, headroom: Headroom) -> list[Advice]:
-    """Reasons for hardware with launch times at this station; if there are none, reasons for
-    keepon.
-    """
-    found = []
-    base = (
-        needs.station.host.base if isinstance(needs.station.host, HostTable) else needs.station.host
-    )
-    if base == "tsn-end-station":
-        found.append(
-            Advice(
-                'advice: driver = "launchtime"',
-                f'host "{base}" has a NIC with launch times, which needs no core and pads nothing',
-            )
-        )
-    slot_ns = choice.posting.slot_ps // PS_PER_NS
-    fine = [
-        stream
-        for _, stream in needs.streams
-        if stream.jitter_ns is not None and stream.jitter_ns < slot_ns
-    ]
-    if needs.paper and fine:
-        found.append(
-            Advice(
-                'advice: mode = "phase-locked", or a NIC with launch times',
-                f'"{fine[0].id}" allows {fine[0].jitter_ns} ns of jitter, free-running slots drift'
-                f" by {slot_ns} ns",
-            )
-        )
-    close = [stream for _, stream in needs.streams if stream.period_ns < 2 * slot_ns]
-    if close:
-        found.append(
-            Advice(
-                "advice: a NIC with launch times, or shorter frames",
-                f'"{close[0].id}" has a period of {close[0].period_ns} ns, hardly more than a slot'
-                f" of {slot_ns} ns",
-            )
-        )
-    share = headroom["cpu_share"]
-    if share > CPU_SHARE_HIGH:
-        found.append(
-            Advice(
-                "advice: a NIC with launch times unless a core is idle",
-                f"the poll thread takes {100 * share:.0f} % of one; longer slots or a larger"
-                " advance would lower it",
-            )
-        )
-    used = [
-        payload_efficiency(stream.frame_bytes, choice.spans.row_bytes(stream.frame_bytes))
-        for _, stream in needs.streams
-    ]
-    if used and float(sum(used)) / len(used) < EFFICIENCY_LOW:
-        found.append(
-            Advice(
-                "advice: a NIC with launch times, or frames that fill the slot",
-                f"padding to {choice.slot_bytes} bytes takes most of what its streams own",
-            )
-        )
-    if found:
-        return found
-    return [
-        Advice(
-            "keepon serves",
-            f"{100 * share:.0f} % of one core, no special NIC; where no core is idle a NIC with"
-            " launch times is better",
-        )
-    ]
 
 
 _WAIT_FRAMES_MAX = 20_000
@@ -130,20 +52,14 @@ def lines(
         rows of rule (the requirement's short name in docs/planner.md), quantity with figures, and
         reason.
     """
-    found = [
+    return [
         *_slot(needs, choice, chosen),
         *_partition(needs, choice, chosen, headroom),
         *_batch(needs, choice),
         *_polling(needs, choice, headroom),
         *_lead(needs, choice, releases_ns),
         *_clock(needs, choice),
-    ]
-    return [
-        *found,
-        *(
-            _line("G13", advice.quantity, advice.why)
-            for advice in offload_advice(needs, choice, headroom)
-        ),
+        *_offload(needs, choice, headroom),
     ]
 
 
@@ -152,193 +68,145 @@ def _holds_all(needs: Needs, slot_bytes: int) -> bool:
     return needs.longest_flow[1] <= needs.spans(slot_bytes).single_bytes
 
 
-def _slot(needs: Needs, choice: Choice, chosen: Chosen) -> list[Reason]:
+def _slot(needs: Needs, choice: Choice, chosen: Chosen) -> Iterator[Reason]:
     options, posting = needs.station.keepon, choice.posting
     quantity = f"slot {choice.slot_bytes} bytes = {_us(posting.slot_ps / PS_PER_NS)}"
     if options.slot_bytes != "auto":
-        why = (
-            "stated; releases are multiples of it" if not needs.paper else "stated; slots run free"
-        )
-        found = [_line("G1", quantity, why)]
+        runs = "slots run free" if needs.paper else "releases are multiples of it"
+        yield _line("G1", quantity, f"stated; {runs}")
     elif needs.paper:
-        found = [
-            _line(
-                "G12",
-                quantity,
-                "the longest frame; slots run free, so no period need be a multiple of it",
-            )
-        ]
+        free = "slots run free, so no period need be a multiple of it"
+        yield _line("G12", quantity, f"the longest frame; {free}")
     elif not needs.streams:
         asked = "the longest load" if needs.loads else "room for MTU 1500, if there is any"
-        found = [_line("G12", quantity, f"{asked}; no stream asks for less")]
+        yield _line("G12", quantity, f"{asked}; no stream asks for less")
     else:
-        common_ns = math.gcd(*(stream.cycle_ns for _, stream in needs.streams))
-        whole = _holds_all(needs, choice.slot_bytes)
-        alike = [size for size in chosen.sizes if _holds_all(needs, size) == whole]
-        position = alike.index(choice.slot_bytes)
-        others = ", ".join(map(str, alike[position + 1 : position + 4])) or "none"
-        first = "shortest" if whole else "cheapest"
-        why = (
-            f"{first if not position else f'number {position + 1}'} of {len(alike)}"
-            f" that hold every frame and divide the periods' common {_us(common_ns)} (next:"
-            f" {others}); shorter means finer and less padding"
-        )
-        if whole:
-            why += ", but a frame takes one of them"
-        found = [_line("G9", quantity, why)]
-        ruled = [(size, count) for size, count in chosen.tried if size != choice.slot_bytes]
-        if ruled:
-            named = ", ".join(f"{size} bytes with {count} slots" for size, count in ruled[:3])
-            found.append(
-                _line("G10", f"{len(ruled)} pairs ruled out", f"no isolation with {named}")
-            )
-        before = chosen.sizes[: chosen.sizes.index(choice.slot_bytes)]
-        if other := [str(size) for size in before if size not in dict(ruled)]:
-            found.append(
-                _line(
-                    "G2",
-                    f"{len(other)} slots ruled out",
-                    f"ring, polls or an advance_ns do not allow {', '.join(other[:3])} bytes",
-                )
-            )
-    if needs.streams:
-        frames = {stream.id: stream.frame_bytes for _, stream in needs.streams}
-        least = min(frames, key=lambda name: frames[name])
-        spans = choice.spans
-        share = [slots.payload_efficiency(size, spans.row_bytes(size)) for size in frames.values()]
-        mean = float(sum(share)) / len(share)
-        fill = f"frames fill {100 * mean:.0f} % of their slots"
-        if min(share) != max(share):
-            fill += f', "{least}" {100 * float(min(share)):.0f} %'
-        found.append(
-            _line(
-                "G4",
-                fill,
-                "a frame takes whole slots whatever its length; the batch changes nothing",
-            )
-        )
-        most = max(frames, key=lambda name: spans.of(frames[name]).slots)
-        if (count := spans.of(frames[most]).slots) > 1:
-            row = f'"{most}" takes {count} slots in a row'
-            found.append(_line("G10", row, "no slot that holds it whole serves"))
-    return found
+        yield from _chosen_slot(needs, choice, chosen, quantity)
+    if not needs.streams:
+        return
+    frames = {stream.id: stream.frame_bytes for _, stream in needs.streams}
+    least = min(frames, key=lambda name: frames[name])
+    spans = choice.spans
+    share = [slots.payload_efficiency(size, spans.row_bytes(size)) for size in frames.values()]
+    mean = float(sum(share)) / len(share)
+    fill = f"frames fill {100 * mean:.0f} % of their slots"
+    if min(share) != max(share):
+        fill += f', "{least}" {100 * float(min(share)):.0f} %'
+    why = "a frame takes whole slots whatever its length; the batch changes nothing"
+    yield _line("G4", fill, why)
+    most = max(frames, key=lambda name: spans.of(frames[name]).slots)
+    if (count := spans.of(frames[most]).slots) > 1:
+        row = f'"{most}" takes {count} slots in a row'
+        yield _line("G10", row, "no slot that holds it whole serves")
 
 
-def _partition(needs: Needs, choice: Choice, chosen: Chosen, headroom: Headroom) -> list[Reason]:
+def _chosen_slot(needs: Needs, choice: Choice, chosen: Chosen, quantity: str) -> Iterator[Reason]:
+    """Why this length of all that serve."""
+    common_ns = math.gcd(*(stream.cycle_ns for _, stream in needs.streams))
+    whole = _holds_all(needs, choice.slot_bytes)
+    alike = [size for size in chosen.sizes if _holds_all(needs, size) == whole]
+    position = alike.index(choice.slot_bytes)
+    others = ", ".join(map(str, alike[position + 1 : position + 4])) or "none"
+    first = "shortest" if whole else "cheapest"
+    why = (
+        f"{first if not position else f'number {position + 1}'} of {len(alike)} that hold every"
+        f" frame and divide the periods' common {_us(common_ns)} (next: {others}); shorter means"
+        " finer and less padding"
+    )
+    yield _line("G9", quantity, f"{why}, but a frame takes one of them" if whole else why)
+    ruled = [(size, count) for size, count in chosen.tried if size != choice.slot_bytes]
+    if ruled:
+        named = ", ".join(f"{size} bytes with {count} slots" for size, count in ruled[:3])
+        yield _line("G10", f"{len(ruled)} pairs ruled out", f"no isolation with {named}")
+    before = chosen.sizes[: chosen.sizes.index(choice.slot_bytes)]
+    if other := [str(size) for size in before if size not in dict(ruled)]:
+        why = f"ring, polls or an advance_ns do not allow {', '.join(other[:3])} bytes"
+        yield _line("G2", f"{len(other)} slots ruled out", why)
+
+
+def _partition(
+    needs: Needs, choice: Choice, chosen: Chosen, headroom: Headroom
+) -> Iterator[Reason]:
     left = f"{headroom['best_effort_bps'] / 1e6:.1f} Mbit/s left to best effort"
-    if chosen.verdict is None:
-        return [
-            _line(
-                "G8",
-                f"partition {chosen.partition_slots} slots; {left}",
-                "paper mode: slots are not on the grid",
-            )
-        ]
     quantity = f"partition {chosen.partition_slots} slots; {left}"
-    stated = needs.station.keepon.partition_slots != "auto"
+    if chosen.verdict is None:
+        yield _line("G8", quantity, "paper mode: slots are not on the grid")
+        return
     periods = [stream.cycle_ns * PS_PER_NS // choice.posting.slot_ps for _, stream in needs.streams]
     waste = float(slots.lost_share(set(periods), chosen.partition_slots))
-    if stated:
+    if needs.station.keepon.partition_slots != "auto":
         why = "stated"
     elif not periods:
         why = "no stream needs a slot"
-    else:
+    elif waste:
         why = "the divisor of the periods' least common multiple that wastes least"
-        if not waste:
-            times = chosen.partition_slots // math.lcm(*periods)
-            why = "the periods' least common multiple"
-            if times > 1:
-                why += f", {times} times, as one slot of so many is enough for trims"
+    else:
+        why = "the periods' least common multiple"
+        if (times := chosen.partition_slots // math.lcm(*periods)) > 1:
+            why += f", {times} times, as one slot of so many is enough for trims"
     if periods:
         shown = chosen.verdict.answer == FEASIBLE
         by = f"shown by {chosen.verdict.method}" if shown else "left to the planner of the network"
         why += f"; isolation {by}"
-    found = [_line("G8", quantity, why)]
+    yield _line("G8", quantity, why)
     if waste:
         unused = f"{100 * waste:.1f} % of the slots are owned and not used"
-        found.append(_line("G8", unused, "the partition is no multiple of every period"))
+        yield _line("G8", unused, "the partition is no multiple of every period")
     if not chosen.best_effort_met:
-        warning = "warning: less than the loads ask for"
-        found.append(
-            _line("G8", warning, "no slot size and partition leave best effort what its loads send")
-        )
-    return found
+        why = "no slot size and partition leave best effort what its loads send"
+        yield _line("G8", "warning: less than the loads ask for", why)
 
 
-def _batch(needs: Needs, choice: Choice) -> list[Reason]:
-    posting = choice.posting
+def _batch(needs: Needs, choice: Choice) -> Iterator[Reason]:
+    posting, is_stated = choice.posting, needs.station.keepon.batch_slots != "auto"
     quantity = (
         f"batch {posting.batch_slots} of ring {choice.ring_slots}, depth {posting.depth_slots}"
     )
-    if needs.station.keepon.batch_slots != "auto":
-        return [_line("G11", quantity, "stated")]
-    return [_line("G11", quantity, f"the largest power of two that serves: {choice.limited_by}")]
+    largest = f"the largest power of two that serves: {choice.limited_by}"
+    yield _line("G11", quantity, "stated" if is_stated else largest)
 
 
-def _polling(needs: Needs, choice: Choice, headroom: Headroom) -> list[Reason]:
+def _polling(needs: Needs, choice: Choice, headroom: Headroom) -> Iterator[Reason]:
     posting, host = choice.posting, needs.host
-    interval_ns, slack_ns = (
-        polls.interval_ns(posting, needs.nic),
-        polls.slack_ns(posting, needs.nic),
+    interval_ns = polls.interval_ns(posting, needs.nic)
+    slack_ns = polls.slack_ns(posting, needs.nic)
+    yield _line(
+        "G14",
+        f"a poll every {_us(interval_ns)}, budget {_us(posting.batch_ns)}; it may come"
+        f" {_us(slack_ns)} late",
+        f"the host's polls usually come {_us(host.poll_late_usual_ns)} late at most",
     )
-    share = headroom["cpu_share"]
-    found = [
-        _line(
-            "G14",
-            f"a poll every {_us(interval_ns)}, budget {_us(posting.batch_ns)}; it may come"
-            f" {_us(slack_ns)} late",
-            f"the host's polls usually come {_us(host.poll_late_usual_ns)} late at most",
-        ),
-        _line(
-            "G5",
-            f"{100 * share:.1f} % of the polling core",
-            f"a poll costs {_us(host.poll_cost_ns)} ({host.poll_cost_source}); power follows the"
-            " share",
-        ),
-    ]
+    costs = f"a poll costs {_us(host.poll_cost_ns)} ({host.poll_cost_source})"
+    share = f"{100 * headroom['cpu_share']:.1f} % of the polling core"
+    yield _line("G5", share, f"{costs}; power follows the share")
     if slack_ns < host.poll_late_worst_ns:
-        quantity = (
-            f"warning: the latest poll, {_us(host.poll_late_worst_ns)} late, lets the wire run dry"
-        )
-        found.append(
-            _line("G14", quantity, "raise depth_slots or ring_slots; frames then take new slots")
-        )
+        late = f"the latest poll, {_us(host.poll_late_worst_ns)} late, lets the wire run dry"
+        why = "raise depth_slots or ring_slots; frames then take new slots"
+        yield _line("G14", f"warning: {late}", why)
     if posting.batch_ns < host.poll_cost_ns + host.poll_late_usual_ns:
-        quantity = (
-            f"warning: a batch lasts {_us(posting.batch_ns)}, a poll {_us(host.poll_cost_ns)}"
-        )
-        found.append(
-            _line(
-                "G15",
-                quantity,
-                "the thread never sleeps long; more is posted than a batch, so the wire keeps busy",
-            )
-        )
-    return found
+        lasts = f"a batch lasts {_us(posting.batch_ns)}, a poll {_us(host.poll_cost_ns)}"
+        why = "the thread never sleeps long; more is posted than a batch, so the wire keeps busy"
+        yield _line("G15", f"warning: {lasts}", why)
 
 
-def _lead(needs: Needs, choice: Choice, releases_ns: dict[str, int]) -> list[Reason]:
+def _lead(needs: Needs, choice: Choice, releases_ns: dict[str, int]) -> Iterator[Reason]:
     if not needs.streams:
-        return []
-    posting = choice.posting
-    count = lead.lead_slots(posting)
-    quantity = f"lead time {_us(choice.lead_ns)}"
+        return
+    count = lead.lead_slots(choice.posting)
     why = (
         f"{count} slots that can no longer be changed, what one reading of the index leaves open, a"
         " poll under way"
     )
-    found = [_line("G2", quantity, why)]
+    yield _line("G2", f"lead time {_us(choice.lead_ns)}", why)
     if needs.way is None:
-        return found
+        return
     tightest = min((stream for _, stream in needs.streams), key=lambda stream: stream.advance_ns)
     needed_ns = lead.least_advance_ns(choice.lead_ns, needs.way)
-    found.append(
-        _line(
-            "G2",
-            f"advance at least {_us(needed_ns)}, smallest stated {_us(tightest.advance_ns)}",
-            f"the host usually brings a frame in {_us(needs.way.usual_ns)}, in"
-            f" {_us(needs.way.worst_ns)} at worst; a longer advance makes data older",
-        )
+    yield _line(
+        "G2",
+        f"advance at least {_us(needed_ns)}, smallest stated {_us(tightest.advance_ns)}",
+        f"the host usually brings a frame in {_us(needs.way.usual_ns)}, in"
+        f" {_us(needs.way.worst_ns)} at worst; a longer advance makes data older",
     )
     worst_ns = choice.lead_ns + needs.way.worst_ns
     if short := [stream for _, stream in needs.streams if stream.advance_ns < worst_ns]:
@@ -346,35 +214,26 @@ def _lead(needs: Needs, choice: Choice, releases_ns: dict[str, int]) -> list[Rea
         named = ", ".join(f'"{stream.id}"' for stream in short[:NAMED_MAX])
         in_time = advances_in_time_ns(needs, choice, releases_ns)
         enough_ns = max(in_time.get(stream.id, worst_ns) for stream in short)
-        found.append(
-            _line(
-                "G2",
-                f"warning: about {chance:.1e} of the frames of {named} come late",
-                "by the tail of the host's model, whose probability is chosen; raise advance_ns to "
-                f"{enough_ns}",
-            )
+        yield _line(
+            "G2",
+            f"warning: about {chance:.1e} of the frames of {named} come late",
+            "by the tail of the host's model, whose probability is chosen; raise advance_ns to "
+            f"{enough_ns}",
         )
-    return [*found, *_waits(needs, choice, releases_ns, needed_ns)]
+    yield from _waits(needs, releases_ns, needed_ns)
 
 
-def _waits(
-    needs: Needs,
-    choice: Choice,
-    releases_ns: dict[str, int],
-    needed_ns: int,
-) -> list[Reason]:
+def _waits(needs: Needs, releases_ns: dict[str, int], needed_ns: int) -> Iterator[Reason]:
     """Frames handed over at the same time pass the driver one after another."""
     waits = driver_waits_ns(needs, releases_ns)
     if waits is None:
         quantity = f"warning: the wait for the driver of {len(needs.streams)} streams is not known"
-        return [
-            _line(
-                "G2", quantity, "their periods repeat together after too many frames to go through"
-            )
-        ]
+        why = "their periods repeat together after too many frames to go through"
+        yield _line("G2", quantity, why)
+        return
     worst = max(waits, key=lambda name: waits[name], default="")
     if not worst or not waits[worst]:
-        return []
+        return
     short = [
         stream.id for _, stream in needs.streams if stream.advance_ns < needed_ns + waits[stream.id]
     ]
@@ -382,14 +241,9 @@ def _waits(
     why = f"one frame takes it {_us(needs.host.occupancy_ns)}, and others are handed over before it"
     if short:
         longest_ns = needed_ns + max(waits[name] for name in short)
-        return [
-            _line(
-                "G2",
-                f"warning: {quantity}; {', '.join(short[:NAMED_MAX])} may be late",
-                f"{why}; raise advance_ns to {longest_ns}",
-            )
-        ]
-    return [_line("G2", quantity, why)]
+        quantity = f"warning: {quantity}; {', '.join(short[:NAMED_MAX])} may be late"
+        why += f"; raise advance_ns to {longest_ns}"
+    yield _line("G2", quantity, why)
 
 
 def advances_in_time_ns(
@@ -436,19 +290,62 @@ def driver_waits_ns(needs: Needs, releases_ns: dict[str, int]) -> dict[str, int]
     return waits
 
 
-def _clock(needs: Needs, choice: Choice) -> list[Reason]:
+def _clock(needs: Needs, choice: Choice) -> Iterator[Reason]:
     if choice.sync_error_ns is None or needs.budget_ns is None or not needs.streams:
-        return []
-    granularity = granularity_ns(needs, choice)
+        return
     read = "counter" if needs.paper else needs.station.keepon.clock
     quantity = (
         f"one offset off by at most {_us(choice.sync_error_ns)} (Eq. 4), clock error stated"
         f" {_us(needs.budget_ns)}"
     )
     why = (
-        f'a clock read as "{read}" leaves {_us(round(granularity))} open, stamps of received frames'
-        " vary by the rest"
+        f'a clock read as "{read}" leaves {_us(round(granularity_ns(needs, choice)))} open, stamps'
+        " of received frames vary by the rest"
     )
     if choice.sync_error_ns > needs.budget_ns:
         why += ", of which the servo leaves half: every run checks what is stated"
-    return [_line("G3", quantity, why)]
+    yield _line("G3", quantity, why)
+
+
+def _offload(needs: Needs, choice: Choice, headroom: Headroom) -> list[Reason]:
+    """Reasons for hardware with launch times at this station; if there are none, one for keepon."""
+    found: list[tuple[str, str]] = []
+    host = needs.station.host
+    base = host.base if isinstance(host, HostTable) else host
+    if base == "tsn-end-station":
+        why = f'host "{base}" has a NIC with launch times, which needs no core and pads nothing'
+        found.append(('advice: driver = "launchtime"', why))
+    slot_ns = choice.posting.slot_ps // PS_PER_NS
+    streams = [stream for _, stream in needs.streams]
+    fine = [each for each in streams if each.jitter_ns is not None and each.jitter_ns < slot_ns]
+    if needs.paper and fine:
+        why = (
+            f'"{fine[0].id}" allows {fine[0].jitter_ns} ns of jitter, free-running slots drift by'
+            f" {slot_ns} ns"
+        )
+        found.append(('advice: mode = "phase-locked", or a NIC with launch times', why))
+    if close := [stream for stream in streams if stream.period_ns < 2 * slot_ns]:
+        why = (
+            f'"{close[0].id}" has a period of {close[0].period_ns} ns, hardly more than a slot of'
+            f" {slot_ns} ns"
+        )
+        found.append(("advice: a NIC with launch times, or shorter frames", why))
+    share = headroom["cpu_share"]
+    if share > CPU_SHARE_HIGH:
+        why = (
+            f"the poll thread takes {100 * share:.0f} % of one; longer slots or a larger advance"
+            " would lower it"
+        )
+        found.append(("advice: a NIC with launch times unless a core is idle", why))
+    used = [
+        slots.payload_efficiency(stream.frame_bytes, choice.spans.row_bytes(stream.frame_bytes))
+        for stream in streams
+    ]
+    if used and float(sum(used)) / len(used) < EFFICIENCY_LOW:
+        why = f"padding to {choice.slot_bytes} bytes takes most of what its streams own"
+        found.append(("advice: a NIC with launch times, or frames that fill the slot", why))
+    serves = (
+        f"{100 * share:.0f} % of one core, no special NIC; where no core is idle a NIC with launch"
+        " times is better"
+    )
+    return [_line("G13", *each) for each in found or [("keepon serves", serves)]]

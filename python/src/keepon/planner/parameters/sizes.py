@@ -13,12 +13,7 @@ from keepon.model.rates import near
 from keepon.model.scenario import Stream
 from keepon.model.slotting import lengths
 from keepon.model.spans import Spans
-from keepon.model.wire import (
-    FRAME_BYTES_MAX,
-    OVERHEAD_BYTES,
-    PS_PER_NS,
-    byte_time_ps,
-)
+from keepon.model.wire import FRAME_BYTES_MAX, OVERHEAD_BYTES, PS_PER_NS, byte_time_ps
 from keepon.planner.parameters import asks, partitions, posting, slots
 from keepon.planner.parameters.asks import AskError
 from keepon.planner.parameters.needs import Choice, Needs

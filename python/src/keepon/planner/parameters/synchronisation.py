@@ -11,16 +11,17 @@ counter, as measured in the simulator (docs/model.md says "a few per cent").
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 
-from keepon.model import clockbounds as bounds
-from keepon.model.hosts import USUAL_SIGMAS
-from keepon.model.reception import rx_stage
+from keepon.errors import ConfigError
+from keepon.model.hosts import USUAL_SIGMAS, rx_stage
 from keepon.model.scenario import Scenario, Station
 from keepon.model.wire import PS_PER_NS
 from keepon.planner.parameters.hardware import NIC, Nic
 from keepon.planner.parameters.polls import Posting
 
+Exact = int | Fraction
 SERVO_LEAVES_PARTS = 2
 """The default servo leaves half of the greatest offset error of stamps: 2.5 of 5.1 us
 (docs/time.md); chosen.
@@ -31,13 +32,85 @@ index and two ticks.
 """
 
 
+@dataclass(frozen=True)
+class StampErrors:
+    """What makes the stamps of master and slave wrong: all in ns, none negative (H1).
+
+    Attributes:
+        g_master, g_slave: granularity of each clock; a stamp is off by up to half of it, either
+        way. j_master_out, j_master_in, j_slave_out, j_slave_in: longest delay between the event and
+        its stamp, where the shortest is 0.
+
+    Raises:
+        ConfigError: one of them is negative.
+    """
+
+    g_master: Exact = 0
+    g_slave: Exact = 0
+    j_master_out: Exact = 0
+    j_master_in: Exact = 0
+    j_slave_out: Exact = 0
+    j_slave_in: Exact = 0
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if value < 0:
+                raise ConfigError(
+                    f"key `{name}` = {value}: must be 0 ns or more; a range of errors has no sign"
+                )
+
+    @property
+    def span_master(self) -> Fraction:
+        """Greatest difference of two successive errors of t1: g_M + j_M_out."""
+        return Fraction(self.g_master) + self.j_master_out
+
+    @property
+    def span_slave(self) -> Fraction:
+        """Greatest difference of two successive errors of t2: g_S + j_S_in."""
+        return Fraction(self.g_slave) + self.j_slave_in
+
+
+def delta_ts(errors: StampErrors) -> Fraction:
+    """Eq. 4: greatest error of the offset calculation, ns: (gM + gS + max(jM_in + jM_out, jS_in +
+    jS_out)) / 2.
+
+    The printed formula is exact: the slave's two stamps late and the master's early give one term
+    of the maximum, the reverse gives the other, and both lie at corners of Eq. 3.
+
+    >>> str(delta_ts(StampErrors(2560, 2560, 1000, 1000, 1000, 1000)))
+    '3560'
+    """
+    delays = max(
+        Fraction(errors.j_master_in) + errors.j_master_out,
+        Fraction(errors.j_slave_in) + errors.j_slave_out,
+    )
+    return (errors.g_master + errors.g_slave + delays) / 2
+
+
+def g_eff(batch_slots: int, slot_time: Exact) -> Fraction:
+    """Granularity in ns of a clock that is brought up to date once a batch (section A.10).
+
+    >>> g_eff(39, 2560)
+    Fraction(99840, 1)
+    """
+    if batch_slots < 1:
+        raise ConfigError(
+            f"key `batch_slots` = {batch_slots}: must be 1 or more; a poll posts at least one slot"
+        )
+    if slot_time <= 0:
+        raise ConfigError(
+            f"key `slot_time` = {slot_time}: must be more than 0 ns; a slot takes time on the wire"
+        )
+    return Fraction(batch_slots) * slot_time
+
+
 def granularity_ns(clock: str, posting: Posting, nic: Nic = NIC) -> Fraction:
     """Granularity of a clock read as "counter", "interpolated" or "dual", in ns; paper mode reads a
     counter. A counter stands still while a frame of several slots is on the wire.
     """
     slot_ns = Fraction(posting.slot_ps, PS_PER_NS)
     if clock == "counter" or not posting.locked:
-        return bounds.g_eff(posting.batch_slots + posting.span_slots - 1, slot_ns)
+        return g_eff(posting.batch_slots + posting.span_slots - 1, slot_ns)
     return slot_ns / SETTLED_PARTS + nic.index_read_ns + nic.index_lag_ns + nic.tick_blur_ns
 
 
@@ -87,9 +160,9 @@ def error_ns(
     """
     if not scenario.sync.by_ptp or scenario.sync.grandmaster == station.name:
         return None
-    errors = bounds.StampErrors(
+    errors = StampErrors(
         g_master=master_granularity_ns(scenario) if master_ns is None else master_ns,
         g_slave=granularity_ns(station.keepon.clock, posting, nic),
         j_slave_in=stamp_spread_ns(scenario, station),
     )
-    return math.ceil(bounds.delta_ts(errors))
+    return math.ceil(delta_ts(errors))

@@ -3,6 +3,6 @@
 both ways.
 
 `problem.parse` reads an instance, `solve.decide` answers, `check.check` verifies answers without
-the solvers, `files` reads and writes whole files, `generate.generate` makes seeded instances.
-Importing this package loads none of these modules.
+the solvers, `files` reads and writes whole files. Importing this package loads none of these
+modules.
 """

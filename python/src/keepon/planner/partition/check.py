@@ -10,7 +10,6 @@ of KeepON paper section A.7 over L.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -382,9 +381,3 @@ def check(instance: Mapping[str, Any]) -> Verdict:
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         return Verdict(REJECTED, f"not in the form of an answer ({type(error).__name__}: {error})")
     return Verdict(PASSED)
-
-
-def parse_document(text: str) -> list[Mapping[str, Any]]:
-    """The instances of an answer file, with exact decimals."""
-    instances: list[Mapping[str, Any]] = json.loads(text, parse_float=Decimal)["instances"]
-    return instances

@@ -16,8 +16,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from keepon.planner.partition.answer import UNOWNED, Witness
-from keepon.planner.partition.problem import Problem, Stream
+from keepon.planner.partition.problem import UNOWNED, Problem, Stream, Witness
 
 
 @dataclass(frozen=True)

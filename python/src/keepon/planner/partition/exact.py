@@ -18,10 +18,9 @@ from dataclasses import dataclass
 from ortools.sat.python import cp_model
 
 from keepon.planner.partition import bounds
-from keepon.planner.partition.answer import UNOWNED, Witness
 from keepon.planner.partition.cpsat import Solved, solve
 from keepon.planner.partition.limits import Limits
-from keepon.planner.partition.problem import Problem, Stream
+from keepon.planner.partition.problem import UNOWNED, Problem, Stream, Witness
 
 LITERALS_MAX = 4_000_000
 """Most literals of one model, which keep it below 1 GB."""

@@ -24,9 +24,8 @@ from keepon.errors import (
 )
 from keepon.model import documents
 from keepon.planner.partition import check
-from keepon.planner.partition.answer import UNKNOWN, Outcome, witness_json
 from keepon.planner.partition.limits import Limits
-from keepon.planner.partition.problem import Problem, parse
+from keepon.planner.partition.problem import UNKNOWN, Outcome, Problem, parse, witness_json
 from keepon.planner.partition.solve import decide
 
 SCHEMA_VERSION = 1

@@ -13,8 +13,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from keepon.planner.partition.answer import UNOWNED, Witness
-from keepon.planner.partition.problem import Problem, Stream
+from keepon.planner.partition.problem import UNOWNED, Problem, Stream, Witness
 
 CYCLE_SLOTS_MAX = 200_000
 PHASES_TRIED_MIN = 16

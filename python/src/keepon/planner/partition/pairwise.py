@@ -20,11 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 from ortools.sat.python import cp_model
 
-from keepon.planner.partition.answer import UNOWNED, Witness
 from keepon.planner.partition.cpsat import solve
 from keepon.planner.partition.exact import Full
 from keepon.planner.partition.limits import Limits
-from keepon.planner.partition.problem import Problem, Stream
+from keepon.planner.partition.problem import UNOWNED, Problem, Stream, Witness
 
 PHASES_MAX = 1_000_000
 """Most phases of one stream to try."""

@@ -13,9 +13,16 @@ import time
 from typing import Any
 
 from keepon.planner.partition import bounds, closed, exact, greedy, pairwise
-from keepon.planner.partition.answer import FEASIBLE, INFEASIBLE, UNKNOWN, UNOWNED, Outcome, Witness
 from keepon.planner.partition.limits import Limits
-from keepon.planner.partition.problem import Problem
+from keepon.planner.partition.problem import (
+    FEASIBLE,
+    INFEASIBLE,
+    UNKNOWN,
+    UNOWNED,
+    Outcome,
+    Problem,
+    Witness,
+)
 
 QUICK_ATTEMPTS = 4
 GREEDY_ATTEMPTS = 64

@@ -25,10 +25,7 @@ PROGRAMS = {name: name for name in ("keepon-talk", "keepon-listen")}
 
 
 def scenario(
-    seconds: float,
-    stream: dict[str, int],
-    with_txtime: bool,
-    has_clock: bool,
+    seconds: float, stream: dict[str, int], with_txtime: bool, has_clock: bool
 ) -> Scenario:
     """What is sent; `stream`: keys of its [[stream]].
 

@@ -15,14 +15,7 @@ from typing import Any
 import numpy as np
 
 from keepon.errors import TraceError
-from keepon.measure.results import (
-    IN_DOUBT,
-    NONE,
-    PENDING,
-    SENT_VERDICTS,
-    FrameArrays,
-    outliers,
-)
+from keepon.measure.results import IN_DOUBT, NONE, PENDING, SENT_VERDICTS, FrameArrays, outliers
 from keepon.measure.statistics import IntArray
 from keepon.model import outcomes
 from keepon.model.plan import Bounds

@@ -12,13 +12,7 @@ from keepon_host.testbed.job import BASE, MAC, OUT, Job, ProgramJob, StationJob
 from keepon_host.testbed.session import LEAD_S
 
 from keepon.errors import ConfigError, EnvironmentProblemError
-from keepon.machines.planned import (
-    SECOND_NS,
-    Guest,
-    link_options,
-    linked_stations,
-    queue_commands,
-)
+from keepon.machines.planned import SECOND_NS, Guest, link_options, linked_stations, queue_commands
 from keepon.machines.ptpconfig import config
 from keepon.machines.traffic import LOAD_SERVER, delays_of, listen_words, load_words, talk_words
 from keepon.measure.due import allowed_ns

@@ -20,18 +20,16 @@ from keepon._sim import verdict_names
 from keepon.errors import ConfigError, EnvironmentProblemError
 from keepon.machines.network import gated
 from keepon.measure import results
-from keepon.measure.delays import mark_onset
 from keepon.measure.due import last_bits_ps
 from keepon.measure.results import FrameArrays
 from keepon.model import outcomes
-from keepon.model.hostresult import HostRun
+from keepon.model.machinereports import HostRun
 from keepon.model.plan import Plan
 from keepon.model.qdiscs.stations import check_put_to_up, check_real
 from keepon.model.result import RunParts, StationResult, StreamResult
 from keepon.model.scenario import START_NS, Scenario, Stream
 from keepon.model.tools import Listen, Talk
 from keepon.model.topology import check_single_ports
-from keepon.targets import packets
 from keepon.targets.host import observations
 from keepon.targets.host.observations import Clocks
 from keepon.targets.host.places import (
@@ -43,7 +41,7 @@ from keepon.targets.host.places import (
     clock_limit_ns,
     job_of,
 )
-from keepon.targets.measured import measured_stream
+from keepon.targets.measured import mark_onset, measured_stream, stamps_file, stamps_table
 from keepon.targets.runs import Outcome, Progress, Run, result_document
 from keepon.targets.vm.observations import load_json, load_result, read_outcomes
 
@@ -155,7 +153,7 @@ def judged_run(host: Host, job: Job, files: dict[str, bytes]) -> Run:
         _believe(host, job, stream, measured, document, seen)
         arrays[stream.id], streams[stream.id] = measured, document
         heard = {name: seen.listens[name] for name in stream.listeners}
-        tables[packets.file_name(host.run, stream.id)] = packets.table(stream, talk, heard)
+        tables[stamps_file(host.run, stream.id)] = stamps_table(stream, talk, heard)
     parts: RunParts = {
         "driver": host.run,
         "streams": streams,
@@ -170,12 +168,7 @@ def judged_run(host: Host, job: Job, files: dict[str, bytes]) -> Run:
 
 
 def _believe(
-    host: Host,
-    job: Job,
-    stream: Stream,
-    frames: FrameArrays,
-    document: StreamResult,
-    seen: Seen,
+    host: Host, job: Job, stream: Stream, frames: FrameArrays, document: StreamResult, seen: Seen
 ) -> None:
     """Who stamped frames of a stream, and its checks as far as those stamps allow."""
     sender = observations.sender_stamps(seen.talks[stream.id], host.is_keepon(stream.talker))
@@ -328,11 +321,7 @@ class ThisHost:
         return host, job_of(host, limit_ns, self.wait_s, self.keep_clocks, self.programs)
 
     def run_all(
-        self,
-        scenario: Scenario,
-        plan: Plan,
-        seed: int,
-        progress: Progress | None = None,
+        self, scenario: Scenario, plan: Plan, seed: int, progress: Progress | None = None
     ) -> Outcome:
         check_loads(scenario)
         programs = self.programs or {

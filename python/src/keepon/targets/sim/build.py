@@ -12,14 +12,16 @@ from keepon.measure import results
 from keepon.measure.due import Schedule, schedule
 from keepon.measure.results import FrameArrays
 from keepon.measure.statistics import IntArray
+from keepon.model import preemption
 from keepon.model.foreign import sent_period_ns
 from keepon.model.gates import ALL_GATES
 from keepon.model.hosts import Sourced
 from keepon.model.plan import Plan
 from keepon.model.scenario import Load, Scenario, Stream
+from keepon.model.shaping import slopes
 from keepon.model.timing import epoch_ns_for, talk_start_ns
 from keepon.model.topology import Topology
-from keepon.targets.sim import psfp, timesync
+from keepon.targets.sim import frer, psfp, timesync
 from keepon.targets.sim.specs import station_spec
 
 
@@ -61,11 +63,28 @@ class Build:
             for peer, port in entry["ports"].items():
                 if "entries" in port:
                     gates = [
-                        (int(gate["gates"], 16) & ALL_GATES, gate["ns"]) for gate in port["entries"]
+                        (
+                            int(gate["gates"], 16) & ALL_GATES
+                            | (preemption.HOLD if gate.get("hold") else 0),
+                            gate["ns"],
+                        )
+                        for gate in port["entries"]
                     ]
                     self.simulation.set_gates(
                         self.nodes[name], self.nodes[peer], port["base_ns"], gates
                     )
+        for bridge in scenario.bridge:
+            for peer in topology.neighbours[bridge.name]:
+                for queue, slope_bps in slopes(bridge, peer).items():
+                    ends = (self.nodes[bridge.name], self.nodes[peer])
+                    self.simulation.set_shaper(*ends, queue, slope_bps)
+        for (name, peer), bridge in preemption.ports(scenario).items():
+            self.simulation.set_preemption(
+                self.nodes[name],
+                self.nodes[peer],
+                preemption.queues_of(bridge),
+                bridge.min_fragment_bytes,
+            )
         self.start_ns = talk_start_ns(scenario, plan)
         self.streams = {stream.id: self._add_stream(stream) for stream in scenario.stream}
         self.loads = {load.id: self._add_load(load) for load in scenario.load}
@@ -79,6 +98,9 @@ class Build:
             if bridge.stream_filter or planned:
                 filters = psfp.psfp_spec(scenario, bridge, planned, flows)
                 self.simulation.set_psfp(self.nodes[bridge.name], filters)
+        for stream in scenario.stream:
+            if stream.redundancy > 1:
+                frer.add(self.simulation, self.nodes, stream, plan, self.streams[stream.id])
         if scenario.sync.by_ptp:
             self.simulation.set_sync(timesync.sync_spec(scenario, self.nodes))
         driven = {station.name: scenario.driver_of(station, run) for station in scenario.station}

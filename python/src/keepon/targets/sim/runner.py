@@ -16,14 +16,13 @@ import numpy as np
 from keepon import _sim
 from keepon.errors import ConfigError, SimulationError
 from keepon.measure import clocks, results
-from keepon.measure.delays import mark_onset
 from keepon.measure.due import last_bits_ps, on_schedule, run_ns
-from keepon.measure.results import FrameArrays
+from keepon.measure.results import NONE, FrameArrays
 from keepon.measure.series import delay_distribution, delay_series
+from keepon.measure.sightings import LOAD, PTP, STREAM, Seen, Sighting, verdict_name
 from keepon.measure.simulated import Bridge as RawBridge
-from keepon.measure.simulated import Flow, LoadFlow
+from keepon.measure.simulated import Flow, LoadFlow, tcp_result
 from keepon.measure.simulated import StationPort as RawPort
-from keepon.measure.tcp import tcp_result
 from keepon.model import foreign, outcomes, overload
 from keepon.model.hosts import Sourced
 from keepon.model.plan import Plan
@@ -39,10 +38,10 @@ from keepon.model.result import (
 from keepon.model.scenario import Scenario, Stream
 from keepon.model.timing import measured_ns
 from keepon.parallel import check_stopped, in_order
+from keepon.targets.measured import mark_onset
 from keepon.targets.runs import Outcome, Progress, Run, result_document
+from keepon.targets.sim import frer, timesync
 from keepon.targets.sim.build import Build
-from keepon.targets.sim.captured import captured
-from keepon.targets.sim.construction import by_construction
 from keepon.targets.sim.refusals import check_supported
 
 NAME: Final = "sim"
@@ -145,11 +144,13 @@ def _stream_document(
     whole = build.simulation.stream(build.streams[stream.id])
     results.check_whole_run(every, verdict_names, whole, stream.id)
     document = results.stream_result(
-        frames, verdict_names, results.losses(frames, whole["lost"]),
+        frames, verdict_names, results.losses(frames, frer.gone(whole["lost"])),
         results.bounds_of(entry, padded), stream.id,
         Fraction(stream.cycle_ns, stream.turns), stream.deadline_ns,
         last_bits_ps(scenario, stream, entry, padded),
     )  # fmt: skip
+    if stream.redundancy > 1:
+        document["copies"] = whole["lost"]
     document["delay_series"] = delay_series(frames, window_ns[0])
     document["delay_distribution"] = delay_distribution(frames)
     if padded:
@@ -189,15 +190,16 @@ def _station_document(build: Build, name: str, window_s: float) -> StationResult
     them stands in the plan (`headroom`).
     """
     raw = build.simulation.station(build.nodes[name])
+    recovery = frer.recovered(raw.get("recovery"), build.nodes)
     if "ports" not in raw:
         document = _port_document(build, name, raw, window_s)
-        return cast(StationResult, {**document, "clock": {}, **raw})
+        return cast(StationResult, {**document, "clock": {}, **raw, **recovery})
     counted = {
         port: _port_document(build, port, own, window_s) for port, own in raw["ports"].items()
     }
     sums = {key: sum(own[key] for own in counted.values()) for key in _SUMMED}
     ports = {port: {**counted[port], **own} for port, own in raw["ports"].items()}
-    return cast(StationResult, {**sums, "clock": {}, **raw, "ports": ports})
+    return cast(StationResult, {**sums, "clock": {}, **raw, **recovery, "ports": ports})
 
 
 _SUMMED = ("underruns", "suspected_underruns", "placeholders", "slots_total", "best_effort_bps")
@@ -227,7 +229,7 @@ def _bridge_document(raw: RawBridge, nodes: dict[str, int]) -> BridgeResult:
     document: BridgeResult = {"ports": {names[peer]: port for peer, port in raw["ports"].items()}}
     if "filters" in raw:
         document["stream_filters"] = raw["filters"]
-    return document
+    return cast(BridgeResult, {**document, **frer.recovered(raw.get("recovery"), nodes)})
 
 
 def _flow(raw: Flow) -> dict[str, object]:
@@ -315,10 +317,129 @@ class Simulator:
         check_supported(scenario)
 
     def run_all(
-        self,
-        scenario: Scenario,
-        plan: Plan,
-        seed: int,
-        progress: Progress | None = None,
+        self, scenario: Scenario, plan: Plan, seed: int, progress: Progress | None = None
     ) -> Outcome:
         return run_all(scenario, plan, seed, progress, self.capture_frames)
+
+
+def captured(build: Build, verdict_names: list[str]) -> Seen:
+    """Every frame of streams, loads and PTP in the window that was kept, in order of time."""
+    raw, scenario = build.simulation.captured(), build.scenario
+    names = {number: name for name, number in build.nodes.items()}
+    edges_ps = np.array([raw["start_ps"], raw["end_ps"]], dtype=np.int64)
+    start, end = (
+        build.epoch_ns + int(at) // 1000 for at in build.simulation.network_time(edges_ps)
+    )
+    times_ps = np.ascontiguousarray(raw["sfd_ps"])
+    at_ns = build.epoch_ns + np.asarray(build.simulation.network_time(times_ps)) // 1000
+    ptp = (
+        {flow["id"]: flow for flow in build.simulation.ptp_flows()} if scenario.sync.by_ptp else {}
+    )
+    streams = {stream.id: stream for stream in scenario.stream}
+    loads = scenario.load_flows()
+    frames = {name: build.frames(name) for name in streams}
+    found = []
+    rows = zip(
+        at_ns.tolist(), raw["node"].tolist(), raw["outbound"].tolist(), raw["flow"].tolist(),
+        raw["seq"].tolist(), raw["frame_bytes"].tolist(), strict=True,
+    )  # fmt: skip
+    for at, node, outbound, flow, seq, frame_bytes in rows:
+        name, here = raw["flows"][flow], names[node]
+        common = (at, here, bool(outbound))
+        if name in streams:
+            own, stream = frames[name], streams[name]
+            stamp_ns = None
+            if not outbound and here in stream.listeners:
+                stamp = int(own.stamp_ns[stream.listeners.index(here), seq])
+                stamp_ns = None if stamp == NONE else stamp
+            found.append(
+                Sighting(
+                    *common, STREAM, name, seq, frame_bytes, stream.talker,
+                    int(own.txtime_ns[seq]), own.epoch_ns + int(own.submit_ps[seq]) // 1000,
+                    verdict_name(own, seq, verdict_names), stamp_ns,
+                )
+            )  # fmt: skip
+        elif name in loads:
+            found.append(Sighting(*common, LOAD, name, seq, frame_bytes, loads[name].talker))
+        else:
+            sender = names[ptp[name]["talker"]]
+            found.append(Sighting(*common, PTP, ptp[name]["kind"], seq, frame_bytes, sender))
+    found.sort(key=lambda one: one.at_ns)
+    return Seen(start, end, (STREAM, LOAD, PTP), found)
+
+
+IDEAL_CLOCKS = (
+    'Clocks are ideal (sync.mode = "ideal"): talkers, listeners and bridges share one exact time,'
+    " so nothing here measures synchronisation."
+)
+
+
+EXACT_GATES = (
+    "Bridges forward after exactly their processing time and open gates exactly on schedule, so a"
+    " frame that is in its queue before its window leaves with no jitter; constant delays behind a"
+    " gated bridge follow from the plan."
+)
+
+
+ON_THE_GRID = (
+    "With an ideal clock and no rate error a phase-locked slot starts on the grid; the release"
+    " error then shows the half start quantum only."
+)
+
+
+COMPARATOR = (
+    "Release errors of launchtime stations are those of a 32 ns comparator, as its data sheet"
+    " states (keepon.granularity)."
+)
+
+
+OWN_RING = (
+    'Talkers with backend = "generic" send by a ring here, at their slots: backend_error_ns is in'
+    " bounds, and in no frame."
+)
+
+
+RELEASED_BY_ETF = (
+    "The conventional driver is given its txtimes by ETF in front of it: it sends when called,"
+    " early by ETF's delta less its own latency, and the first gate holds the frame until its"
+    " window."
+)
+
+
+def by_construction(scenario: Scenario) -> list[str]:
+    """What runs of this scenario cannot but show; of what is not in it, nothing."""
+    names = {stream.talker for stream in scenario.stream}
+    talkers = [
+        (scenario.driver_of(station, run), station)
+        for run in scenario.drivers()
+        for station in scenario.station
+        if station.name in names
+    ]
+    driven = {driver for driver, _ in talkers}
+    with_etf = any(
+        driver == "standard" and station.release != "sleep" and station.qdisc is None
+        for driver, station in talkers
+    )
+    locked = any(
+        driver == "keepon" and station.keepon.mode == "phase-locked" for driver, station in talkers
+    )
+    ideal, gated = (
+        scenario.sync.mode == "ideal",
+        any(bridge.gates != "none" for bridge in scenario.bridge),
+    )
+    shown = [
+        (IDEAL_CLOCKS, ideal),
+        *((text, True) for text in timesync.by_construction(scenario)),
+        (EXACT_GATES, gated and not scenario.sync.by_ptp),
+        (ON_THE_GRID, ideal and locked),
+        (COMPARATOR, "launchtime" in driven),
+        (RELEASED_BY_ETF, with_etf),
+        (
+            OWN_RING,
+            any(
+                driver == "keepon" and station.keepon.backend == "generic"
+                for driver, station in talkers
+            ),
+        ),
+    ]
+    return [text for text, holds in shown if holds]

@@ -9,8 +9,7 @@ from the accuracies published for PTP (keepon.fig12), which results are put besi
 from __future__ import annotations
 
 from keepon._sim import BridgeSpec, LatencySpec, ServoSpec, StationSpec, SyncSpec
-from keepon.model.hosts import Sourced, chosen
-from keepon.model.reception import rx_stage
+from keepon.model.hosts import Sourced, chosen, rx_stage
 from keepon.model.scenario import BRIDGE_CLOCK_ERROR_NS, Bridge, Scenario, Station
 
 TURNAROUND_WHY = "no published value (IEEE 802.1AS-2020 annex B.2 allows 10 ms)"

@@ -22,28 +22,20 @@ from keepon.errors import ConfigError
 from keepon.machines.network import guest_script
 from keepon.machines.planned import Guest
 from keepon.measure import results
-from keepon.measure.delays import mark_onset
 from keepon.model import outcomes
-from keepon.model.framelengths import long_flows
+from keepon.model.crosschecks import long_flows
 from keepon.model.gates import ALL_GATES
 from keepon.model.plan import Plan
 from keepon.model.qdiscs.stations import check_real, tree_of
 from keepon.model.qdiscs.tree import Taprio
-from keepon.model.result import (
-    BridgeResult,
-    ClockOffsets,
-    RunParts,
-    StationResult,
-    StreamResult,
-)
+from keepon.model.result import BridgeResult, ClockOffsets, RunParts, StationResult, StreamResult
 from keepon.model.scenario import START_NS, Scenario
 from keepon.model.tools import Listen, Talk
 from keepon.model.topology import Topology, check_single_ports
 from keepon.model.wire import FRAME_BYTES_MAX
-from keepon.targets import packets
-from keepon.targets.measured import measured_stream
+from keepon.targets.measured import mark_onset, measured_stream, stamps_file, stamps_table
 from keepon.targets.runs import Outcome, Progress, Run, result_document
-from keepon.targets.vm import besteffort, observations, programs
+from keepon.targets.vm import observations, programs
 from keepon.targets.vm.observations import StreamFrames, WireRecord
 
 NAME: Final = "vm"
@@ -126,12 +118,28 @@ def check_supported(scenario: Scenario) -> None:
                 f'{where}.keepon.clock` = "dual": must be "interpolated" or "counter"; not'
                 " built yet"
             )
+    for index, stream in enumerate(scenario.stream):
+        if stream.redundancy > 1:
+            raise ConfigError(
+                f"key `stream[{index}].redundancy` = 2: must be 1 for target vm; its bridges drop"
+                " no copies"
+            )
     for index, bridge in enumerate(scenario.bridge):
         if bridge.stream_filter or bridge.police != "none":
             key = "stream_filter" if bridge.stream_filter else "police"
             raise ConfigError(
                 f"key `bridge[{index}].{key}`: must be left out for target vm; its bridges police"
                 " nothing"
+            )
+        if bridge.shaper:
+            raise ConfigError(
+                f"key `bridge[{index}].shaper`: must be left out for target vm; its bridges shape"
+                " nothing"
+            )
+        if bridge.preemptable:
+            raise ConfigError(
+                f"key `bridge[{index}].preemptable`: must be left out for target vm; its wires have"
+                " no fragments"
             )
         if isinstance(bridge.gates, dict):
             raise ConfigError(
@@ -246,7 +254,7 @@ def run_one(
         )
         arrays[stream.id] = measured
         heard = {name: listens[name] for name in stream.listeners}
-        tables[packets.file_name(driver, stream.id)] = packets.table(stream, talk, heard)
+        tables[stamps_file(driver, stream.id)] = stamps_table(stream, talk, heard)
         document["talker_counters"] = talk["counters"]
         document["stamp_error_ns"] = {
             "max": float(np.max(np.abs(frames.stamp_error_ps), initial=0)) / 1000,
@@ -294,16 +302,12 @@ def run_one(
         )
     judged = outcomes.judged(parts, mark_onset(scenario, streams, arrays))
     talkers_ps = {stream.talker: clocks_ps[stream.id] for stream in scenario.stream}
-    others = besteffort.sightings(guest, records, talkers_ps)
+    others = observations.sightings(guest, records, talkers_ps)
     return Run(driver, judged, arrays, "", files=tables, others=others), joined
 
 
 def _check_clock(
-    scenario: Scenario,
-    stream: StreamResult,
-    station: StationResult,
-    name: str,
-    clock_ps: int,
+    scenario: Scenario, stream: StreamResult, station: StationResult, name: str, clock_ps: int
 ) -> None:
     """One more bound of a stream: its talker's clock against the NIC's, which all numbers of the
     stream rest on.
@@ -411,10 +415,6 @@ class VirtualMachine:
         check_supported(scenario)
 
     def run_all(
-        self,
-        scenario: Scenario,
-        plan: Plan,
-        seed: int,
-        progress: Progress | None = None,
+        self, scenario: Scenario, plan: Plan, seed: int, progress: Progress | None = None
     ) -> Outcome:
         return run_all(scenario, plan, seed, progress, self.family)
