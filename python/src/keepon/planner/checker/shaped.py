@@ -149,12 +149,12 @@ class Shapes:
         for window in given.by_place.get(place, []):
             length_ps = frame_ps(given, window.stream, place, 1)
             length_ps += span_ps(given, place, _OVERHEAD_BYTES, 1)
-            queue = given.queue(window.stream, place)
+            own = given.queue(window.stream, place)
             off_ps = Fraction(window.last_ps - window.open_ps)
-            found.append(_Comer(queue, length_ps, Fraction(window.period_ps), off_ps))
+            found.append(_Comer(own, length_ps, Fraction(window.period_ps), off_ps))
         found += [
-            _Comer(queue, length_ps, Fraction(apart_ps), Fraction(0))
-            for queue, length_ps, apart_ps in self._unplanned.messages_at(place)
+            _Comer(own, length_ps, Fraction(apart_ps), Fraction(0))
+            for own, length_ps, apart_ps in self._unplanned.messages_at(place)
         ]
         return found
 
