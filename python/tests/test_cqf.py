@@ -262,6 +262,11 @@ CHANGED = {
         ({"policing": '"linux"'}, "Linux's stream gates choose no traffic class"),
         ({"gate_guard": '"fixed"'}, "a fixed guard takes the end of each cycle"),
         ({"gate_step_ns": 7_000}, "must be a multiple of gate_step_ns = 7000"),
+        ({"gate_shortest_ns": 200_000}, "and at least gate_shortest_ns = 200000"),
+        ({"gate_cycle_max_ns": 100_000}, "must be at least 200000 for its cycles"),
+        ({"gate_entries": 1}, "must be at least 2 for its cycles"),
+        ({"gate_alone": "true"}, "as gates of all ports change at once"),
+        ({"shaper": "[{ priority = 4, idle_slope_bps = 2_000_000 }]"}, "beyond their cycle"),
         ({"sync": '[sync]\nmode = "gptp"\ngrandmaster = "b0"', "asymmetry": ""},
          # b1 and b2, both behind the link: half of its asymmetry, and 90 of gPTP.
          "be there 3314 ns after its cycle began, and clocks 8180 ns apart"),

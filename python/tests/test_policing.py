@@ -188,6 +188,8 @@ def test_filters_by_hand_are_refused_in_a_sentence() -> None:
          'meter` = "cam": no such flow meter of this bridge; it has camera'),
         (gated[0], gated[1] + " }]\nstream_gate.g.entries = [{ ns = 1000, priority = 5",
          "entries[0].priority` = 5: takes video from traffic class"),
+        (gated[0], gated[1] + " }]\nstream_gate.g.entries = [{ ns = 1000, priority = 7",
+         "entries[0].priority` = 7: takes video from traffic class"),
         (gated[0], gated[1] + " }]\nstream_gate.g.entries = [{ ns = 1000, priority = 8",
          "entries[0].priority` (bridge \"sw\") = 8: must be between 0 and 7"),
     ):  # fmt: skip

@@ -309,8 +309,8 @@ FAR = (
 def test_a_copy_that_recovery_would_not_know_is_refused() -> None:
     for key, message in (
         ('algorithm = "match"', '.frer.algorithm` (stream "set") = "match": must be "vector"'),
-        ("history_length = 3", '.frer.history_length` (stream "set") = 3: must be above 3'),
-        ("history_length = 4", ""),
+        ("history_length = 4", '.frer.history_length` (stream "set") = 4: must be above 4'),
+        ("history_length = 5", ""),
     ):
         asked = scenario(*FAR, (OPTION, key))
         if message:
@@ -364,7 +364,7 @@ def test_the_checker_knows_what_recovery_remembers() -> None:
     plan = session.planned(asked)
     assert problems(asked, plan) == []
     for update, word in (
-        ({"history_length": 3}, "behind 3 newer"), ({"algorithm": "match"}, "behind 1 newer"),
+        ({"history_length": 4}, "behind 3 newer"), ({"algorithm": "match"}, "behind 1 newer"),
         ({"reset_ns": 30_000}, "number is forgotten"),
     ):  # fmt: skip
         stream = asked.stream[0]

@@ -45,6 +45,9 @@ MEANINGS: dict[str, tuple[str, str]] = {
     " gate to ": (
         "too long for any window of a bridge's gate list", "shorten it, or give it a longer window",
     ),
+    " rogue sequence number": (
+        "its number was far from that of the last frame", "raise frer.history_length",
+    ),
     "lossy link ": ("lost on the cable", "none: loss_probability of the link asks for it"),
     "link ": ("lost as a link was down", "none: a fault of the scenario asks for it"),
     "unknown destination": ("its address leads nowhere", "check the route and the listeners"),
@@ -60,9 +63,6 @@ MEANINGS: dict[str, tuple[str, str]] = {
     ),
     " flow meter ": (
         "beyond what a bridge's flow meter takes", "send less, or raise its rates and bursts",
-    ),
-    " rogue sequence number": (
-        "its number was far from that of the last frame", "raise frer.history_length",
     ),
     "fault": ("lost by a fault", "none: the scenario asks for it"),
     "babble": (

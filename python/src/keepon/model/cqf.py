@@ -59,9 +59,11 @@ def wrong(scenario: Scenario, index: int) -> tuple[str, Any, str] | None:
         ("police", "none", "stream gates are those of the cycles"),
         ("policing", "802.1Q", "Linux's stream gates choose no traffic class"),
         ("gate_guard", "length-aware", "a fixed guard takes the end of each cycle"),
+        ("gate_alone", False, "gates of all ports change at once"),
+        ("shaper", [], "a shaper would hold frames beyond their cycle"),
     ):
         if (value := getattr(bridge, name)) != free and value != "none":
-            return f"{key}.{name}", value, f'is not for gates = "cqf", as {why}; leave it out'
+            return f"{key}.{name}", value, f'is not for gates = "cqf", as {why}; take another'
     for place, entry in enumerate(bridge.stream_filter):
         taken = streams_of(scenario, entry)
         own = [flow.id for flow in scenario.stream if not taken or flow.id in taken]
@@ -70,7 +72,17 @@ def wrong(scenario: Scenario, index: int) -> tuple[str, Any, str] | None:
                 f"{key}.stream_filter[{place}]", own[0],
                 'takes a stream with gates = "cqf", whose filter is that of the cycles; name loads',
             )  # fmt: skip
-    if bridge.cqf_cycle_ns % bridge.gate_step_ns:
-        rule = f"must be a multiple of gate_step_ns = {bridge.gate_step_ns}; choose one"
+    links = sum(bridge.name in link.ends for link in scenario.link)
+    for name, least in (
+        ("gate_entries", bridge.cqf_buffers), ("gate_entries_all", links * bridge.cqf_buffers),
+        ("gate_cycle_max_ns", bridge.cqf_buffers * bridge.cqf_cycle_ns),
+    ):  # fmt: skip
+        if (value := getattr(bridge, name)) < least:
+            return f"{key}.{name}", value, f"must be at least {least} for its cycles; take another"
+    if bridge.cqf_cycle_ns % bridge.gate_step_ns or bridge.cqf_cycle_ns < bridge.gate_shortest_ns:
+        rule = (
+            f"must be a multiple of gate_step_ns = {bridge.gate_step_ns} and at least"
+            f" gate_shortest_ns = {bridge.gate_shortest_ns}; choose one"
+        )
         return f"{key}.cqf_cycle_ns", bridge.cqf_cycle_ns, rule
     return None

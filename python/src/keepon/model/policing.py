@@ -14,7 +14,7 @@ from keepon.model.fields import Name, NameList, Whole
 from keepon.model.tables import POSITIVE, SECOND_NS, Table
 
 if TYPE_CHECKING:
-    from keepon.model.scenario import Load, Scenario, Stream
+    from keepon.model.scenario import Bridge, Load, Scenario, Stream
 
 RATE_BPS_MAX = 100_000_000_000
 PLACES = (" maximum SDU size", " stream gate ", " flow meter ")
@@ -148,6 +148,19 @@ def wrong_filter(scenario: Scenario, bridge: int, place: int) -> tuple[str, Any,
     return _wrong_priority(scenario, bridge, place)
 
 
+def _in_way(bridge: Bridge, lowest: int, own: int, new: int) -> bool:
+    """Whether a load in another class is more in the way of streams, whose lowest class it is, than
+    a plan by the priority of its frames knows.
+    """
+    if lowest > 7:
+        return False
+    merged = {bridge.class_of(priority) for priority in bridge.preemptable or []}
+    if own in merged and new not in merged:
+        return True
+    buffers = bridge.cqf_buffers if bridge.gates == "cqf" else 1
+    return bridge.gates != "auto" and new > lowest - buffers
+
+
 def _wrong_priority(scenario: Scenario, bridge: int, place: int) -> tuple[str, Any, str] | None:
     """What is wrong with an internal priority value: the plan goes by the priority of frames."""
     owner = scenario.bridge[bridge]
@@ -164,7 +177,12 @@ def _wrong_priority(scenario: Scenario, bridge: int, place: int) -> tuple[str, A
             own = owner.class_of(flow.priority)
             if own == new or (taken and flow.id not in taken):
                 continue
-            if other := planned.get(own if flow in scenario.stream else new):
+            is_stream = flow in scenario.stream
+            if not is_stream and _in_way(owner, min(planned, default=8), own, new):
+                other = planned.get(new) or planned[min(planned)]
+            else:
+                other = planned.get(own if is_stream else new, "")
+            if other:
                 return (
                     f"bridge[{bridge}].stream_gate.{entry.gate}.entries[{index}].priority",
                     interval.priority,

@@ -27,7 +27,8 @@ class Frer(Table):
     history_length: Annotated[int, Whole(2, 32_767)] = 64
     """Numbers from the last one that passed within which a frame may pass; others are rogue
     (frerSeqRcvyHistoryLength, 2 by the standard's default). More than how many frames a copy may be
-    behind, and than how many in a row are lost on both ways."""
+    behind, and one more; and than how many in a row are lost on both ways, or with `individual` on
+    one."""
     reset_ns: Annotated[int, Whole(1, 1_000 * SECOND_NS)] = SECOND_NS
     """Time in ns without a frame that passes after which any number does (frerSeqRcvyResetMSec)."""
     individual: bool = False

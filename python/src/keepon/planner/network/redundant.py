@@ -175,7 +175,7 @@ def check(ground: Ports, placements: list[Placement]) -> None:
         ("algorithm", '"match"', is_match and newer > 0, 'be "vector"'),
         (
             "history_length", options.history_length,
-            not is_match and newer >= options.history_length, f"be above {newer}",
+            not is_match and newer + 1 >= options.history_length, f"be above {newer + 1}",
         ),
         ("reset_ns", options.reset_ns, options.reset_ns <= behind_ns, f"be above {behind_ns}"),
     ):  # fmt: skip

@@ -29,6 +29,7 @@ from fractions import Fraction
 from keepon.errors import ConfigError
 from keepon.model import foreign
 from keepon.model.plan import Draft, PlannedStream, empty
+from keepon.model.redundancy import RTAG_BYTES
 from keepon.model.scenario import Scenario, Stream
 from keepon.model.shaping import slopes
 from keepon.model.topology import Topology
@@ -179,6 +180,7 @@ class Shaped:
             for window in [] if planned is None else planned["windows"]:
                 if (window["bridge"], window["peer"]) == port:
                     own = self._scenario.station_named(stream.talker).keepon.trim_up_bytes
+                    own += RTAG_BYTES if stream.redundancy > 1 else 0
                     bits = self._bits(planned["frame_bytes_on_wire"] + own) if planned else 0
                     off = Fraction(window["last_ps"] - window["open_ps"], stream.cycle_ns * 1000)
                     found.append((stream, bits, off))

@@ -59,7 +59,8 @@ def _before(
     bridge, stream = ground.bridges[port[0]], flow.stream
     own, queue = bridge.class_of(load.priority), bridge.class_of(stream.priority)
     allowed = "be another than" if ground.is_gated(*port) else "be below"
-    lower = [priority for priority in range(8) if bridge.class_of(priority) < queue]
+    buffers = bridge.cqf_buffers if bridge.gates == "cqf" else 1
+    lower = [priority for priority in range(8) if bridge.class_of(priority) <= queue - buffers]
     higher = [priority for priority in range(8) if bridge.class_of(priority) > own]
     if lower:
         remedy = f"choose a priority of a lower one, such as {lower[-1]}"
