@@ -73,6 +73,8 @@ std::int64_t Gates::OpenTime(int queue, std::int64_t now) const
 std::int64_t Gates::TimeOfOpen(int queue, std::int64_t open) const
 {
 	const std::int64_t each = OpenPs(queue);
+	if (each == 0)
+		return kNever;
 	const std::int64_t cycle = CeilDiv(open, each) - 1;
 	std::int64_t rest = open - cycle * each; // 1 to each
 	for (const Window &window : windows_[queue]) {
