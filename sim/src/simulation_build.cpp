@@ -248,18 +248,25 @@ bool Simulation::Linked(NodeId a, NodeId b) const
 	});
 }
 
-void Simulation::SetGates(NodeId bridge, NodeId peer, std::int64_t base_ns,
-			  const std::vector<GateEntry> &entries)
+std::uint32_t Simulation::PortOf(NodeId bridge, NodeId peer, const std::string &what) const
 {
 	CheckBuilding();
 	const Node &node = NodeAt(bridge, "bridge");
 	NodeAt(peer, "peer");
 	if (!node.bridge)
-		throw ValueError("gates on " + Quoted(node.name) + ": it is no bridge");
+		throw ValueError(what + " on " + Quoted(node.name) + ": it is no bridge");
 	const int port = node.bridge->PortTo(peer);
 	if (port < 0)
-		throw ValueError("gates of " + Quoted(node.name) + " towards " +
+		throw ValueError(what + " of " + Quoted(node.name) + " towards " +
 				 Quoted(nodes_[peer].name) + ": there is no such link");
+	return static_cast<std::uint32_t>(port);
+}
+
+void Simulation::SetGates(NodeId bridge, NodeId peer, std::int64_t base_ns,
+			  const std::vector<GateEntry> &entries)
+{
+	const std::uint32_t port = PortOf(bridge, peer, "gates");
+	const Node &node = nodes_[bridge];
 	if (entries.empty() || entries.size() > 4096)
 		throw ValueError("gates of " + Quoted(node.name) + ": " +
 				 std::to_string(entries.size()) + " entries, not within 1 to 4096");
@@ -278,36 +285,24 @@ void Simulation::SetGates(NodeId bridge, NodeId peer, std::int64_t base_ns,
 				 std::to_string(cycle_ns) + " ns is above 1e11");
 	if (base_ns < 0)
 		throw ValueError("base_ns = " + std::to_string(base_ns) + " is negative");
-	node.bridge->SetGates(static_cast<std::uint32_t>(port), base_ns, entries);
+	node.bridge->SetGates(port, base_ns, entries);
 }
 
 void Simulation::SetShaper(NodeId bridge, NodeId peer, int queue, std::int64_t idle_slope_bps)
 {
-	CheckBuilding();
-	const Node &node = NodeAt(bridge, "bridge");
-	NodeAt(peer, "peer");
-	const int port = node.bridge ? node.bridge->PortTo(peer) : -1;
-	const auto refuse = [&](const std::string &problem) {
-		throw ValueError("shaper of " + Quoted(node.name) + " towards " +
-				 Quoted(nodes_[peer].name) + ": " + problem);
-	};
-	if (port < 0)
-		refuse("there is no such port of a bridge");
+	const std::uint32_t port = PortOf(bridge, peer, "shaper");
 	if (queue < 0 || queue >= EgressPort::kQueues)
-		refuse("queue " + std::to_string(queue) + " is not within 0 to 7");
-	node.bridge->SetShaper(static_cast<std::uint32_t>(port), queue, idle_slope_bps);
+		throw ValueError("shaper of " + Quoted(nodes_[bridge].name) + " towards " +
+				 Quoted(nodes_[peer].name) + ": queue " + std::to_string(queue) +
+				 " is not within 0 to 7");
+	nodes_[bridge].bridge->SetShaper(port, queue, idle_slope_bps);
 }
 
 void Simulation::SetPreemption(NodeId bridge, NodeId peer, std::int64_t queues,
 			       std::int64_t min_fragment_bytes)
 {
-	CheckBuilding();
-	const Node &node = NodeAt(bridge, "bridge");
-	NodeAt(peer, "peer");
-	const int port = node.bridge ? node.bridge->PortTo(peer) : -1;
-	if (port < 0)
-		throw ValueError("preemption of " + Quoted(node.name) + " towards " +
-				 Quoted(nodes_[peer].name) + ": there is no such port of a bridge");
+	const std::uint32_t port = PortOf(bridge, peer, "preemption");
+	const Node &node = nodes_[bridge];
 	if (queues < 1 || queues > 254)
 		throw ValueError("preemption of " + Quoted(node.name) + ": preemptable queues " +
 				 std::to_string(queues) +
@@ -316,9 +311,8 @@ void Simulation::SetPreemption(NodeId bridge, NodeId peer, std::int64_t queues,
 		throw ValueError("preemption of " + Quoted(node.name) +
 				 ": min_fragment_bytes = " + std::to_string(min_fragment_bytes) +
 				 " is not 64, 128, 192 or 256");
-	node.bridge->SetPreemption(static_cast<std::uint32_t>(port),
-				   MacMerge(static_cast<std::uint32_t>(queues),
-					    static_cast<std::uint32_t>(min_fragment_bytes)));
+	node.bridge->SetPreemption(port, MacMerge(static_cast<std::uint32_t>(queues),
+						  static_cast<std::uint32_t>(min_fragment_bytes)));
 }
 
 void Simulation::SetPsfp(NodeId bridge, const PsfpSpec &spec)

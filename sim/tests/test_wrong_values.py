@@ -241,7 +241,7 @@ def test_wrong_links_gates_faults_and_names_are_refused(pair):
         (lambda: sim.set_gates(bridge, a, 0, []), "entries"),
         (lambda: sim.set_gates(bridge, a, 0, [(512, 1)]), "mask"),
         (lambda: sim.set_gates(bridge, a, 0, [(1, 0)]), "interval"),
-        (lambda: sim.set_preemption(bridge, c, 1), "no such port"),
+        (lambda: sim.set_preemption(bridge, c, 1), "no such link"),
         (lambda: sim.set_preemption(bridge, a, 255), "some, and not all"),
         (lambda: sim.set_preemption(bridge, a, 1, 100), "64, 128, 192 or 256"),
         (lambda: sim.set_gates(bridge, a, -1, [(1, 1)]), "base_ns"),

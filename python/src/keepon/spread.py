@@ -248,7 +248,7 @@ def _quiet() -> Iterator[None]:
 
 @contextmanager
 def _client_at(library: Any, address: str) -> Iterator[Any]:
-    """A client; whatever goes wrong when it is closed concerns nobody any more.
+    """A client; an error while it is closed is not reported.
 
     A stream that the scheduler closes first makes the library connect again while it closes, and
     fail for want of the state "closed".

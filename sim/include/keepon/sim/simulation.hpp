@@ -112,6 +112,8 @@ private:
 	void CheckNew(const std::string &name) const;
 	void CheckBuilding() const;
 	bool Linked(NodeId a, NodeId b) const;
+	/// Port of \p bridge towards \p peer; refused for \p what where there is none.
+	std::uint32_t PortOf(NodeId bridge, NodeId peer, const std::string &what) const;
 	void CheckRoute(const std::string &what, NodeId talker, const std::vector<NodeId> &route,
 			NodeId listener) const;
 	std::uint32_t PortTowards(NodeId talker, const std::vector<NodeId> &route,
