@@ -129,7 +129,7 @@ static int claim(struct keepon_engine *engine, struct netlink_ext_ack *extack)
 	error = engine->driver->claim(keepon->lower, &setup, &engine->native);
 	if (error) {
 		keepon_explain(extack,
-			       "cannot claim the ring of %s (error %d); see who else uses it",
+			       "the ring of %s is not free (error %d); see who else uses it",
 			       keepon->lower->name, error);
 		keepon_native_put(engine->driver);
 		return error;
