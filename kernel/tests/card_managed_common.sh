@@ -68,9 +68,9 @@ pause() {
 }
 
 load() {
-	far ping -D -i 0.01 "$address" >/run/ping4 2>&1 &
+	far chrt -f 1 ping -D -i 0.01 "$address" >/run/ping4 2>&1 &
 	loads=$!
-	far ping -D -i 0.01 "$address6" >/run/ping6 2>&1 &
+	far chrt -f 1 ping -D -i 0.01 "$address6" >/run/ping6 2>&1 &
 	loads="$loads $!"
 	far python3 /lib/keepon/echo.py serve &
 	sleep 0.5

@@ -61,7 +61,7 @@ stacked() {
 	run "$1: it is reached" awaited 10 reaches
 	sleep 15 # until it has heard a router
 	remember
-	far ping -D -i 0.01 "$target" >"/run/$1" 2>&1 &
+	far chrt -f 1 ping -D -i 0.01 "$target" >"/run/$1" 2>&1 &
 	pinger=$!
 	failed=0
 	for round in $(seq "$ROUNDS"); do
