@@ -113,6 +113,8 @@ class PlannedStation(TypedDict):
     """what the plan is made for"""
     streams: dict[str, TalkedStream]
     """its streams by id, in order of release"""
+    apart_ns: NotRequired[AtLeastOne]
+    """least distance of its releases: what its host needs for a frame behind ETF"""
     peer: NotRequired[str]
     """who is at the other end of its link; of a station with several ports"""
     mode: NotRequired[Literal["phase-locked", "paper"]]

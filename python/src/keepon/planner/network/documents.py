@@ -31,6 +31,7 @@ from keepon.planner.network import gatelimits, police, redundant
 from keepon.planner.network.flows import Placement, spread_ps
 from keepon.planner.network.grid import partition_slots
 from keepon.planner.network.ground import Ground
+from keepon.planner.network.occupancy import HOST, Occupancy
 from keepon.planner.parameters import besteffort
 from keepon.planner.partition.limits import Limits
 from keepon.planner.stations import StationPlan
@@ -108,6 +109,18 @@ class TooLongError(UnprovenError):
         self.cycles_ps = cycles_ps
 
 
+def _are_apart(placed: Placed) -> bool:
+    """Whether every frame of a port has the distance that its host needs."""
+    taken = Occupancy()
+    for number, placements in enumerate(placed.values()):
+        for placement in placements:
+            claims = [claim for claim in placement.claims if claim.resource[0] == HOST]
+            if not claims or taken.shift_ps(claims[0]):
+                return False
+            taken.add(number, claims)
+    return True
+
+
 def station_document(
     plan: StationPlan, placed: Placed, beside_ns: dict[str, int]
 ) -> PlannedStation:
@@ -128,6 +141,8 @@ def station_document(
             "offset_ns": first.release_ps // PS_PER_NS,
         }
     if not plan.is_slotted:
+        if plan.apart_ps and _are_apart(placed):
+            document["apart_ns"] = plan.apart_ps // PS_PER_NS
         return document
     locked = plan.mode == "phase-locked"
     used = {

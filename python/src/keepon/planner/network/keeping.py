@@ -19,7 +19,7 @@ from keepon.planner.network.behind import loose
 from keepon.planner.network.flows import Flow, Placement
 from keepon.planner.network.grid import frames, on_grid
 from keepon.planner.network.ground import Ground
-from keepon.planner.network.occupancy import Occupancy
+from keepon.planner.network.occupancy import HOST, Occupancy
 from keepon.planner.network.search import TURNS_MAX
 from keepon.planner.network.trees import Tree
 
@@ -109,7 +109,9 @@ def kept(ground: Ground, plan: Plan) -> dict[int, list[Placement]]:
             continue
         placements = _as_it_was(ground, flow, entry)
         for placement in placements:
-            if any(occupancy.shift_ps(claim) for claim in placement.claims):
+            if any(
+                occupancy.shift_ps(claim) for claim in placement.claims if claim.resource[0] != HOST
+            ):
                 raise _changed(ground, flow, "meets other streams of the earlier plan now")
         for placement in placements:
             occupancy.add(flow.number, placement.claims)
@@ -158,7 +160,7 @@ def _as_it_was(ground: Ground, flow: Flow, entry: PlannedStream) -> list[Placeme
         )
     placements = []
     for turn, release_ps in enumerate(releases_ps):
-        own = replace(flow, turn=turn, turns=len(behind_ns))
+        own = replace(flow, turn=turn, turns=len(behind_ns), apart=flow.station.apart_ps > 0)
         windows = [window for window in entry["windows"] if window.get("turn", 0) == turn]
         if len(windows) != sum(leg.parent >= 0 for leg in tree.legs):
             raise _changed(ground, flow, "passes other ports now")

@@ -91,7 +91,7 @@ class Ports:
             for here, there in itertools.pairwise(path[1:]):
                 queue = self.queue(here, load.priority)
                 self.load_queues.setdefault((here, there), set()).add(queue)
-        self._alone: dict[tuple[int, int, int], Placement | int] = {}
+        self._alone: dict[tuple[int, int, int, bool], Placement | int] = {}
         self._steps: dict[tuple[int, int], list[Step]] = {}
         routes = Routes(self.topology, scenario.planner.routes)
         self.flows: list[Flow] = []
