@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Bounds of streams of foreign talkers where bridges shape, by busy periods: frames are counted one
+"""Bounds of streams of foreign talkers, by busy periods: frames are counted one
 by one, where the planner has bursts and rates.
 
 All times are of the wire: a frame takes its own time, a shaper's credit is the time that its class
@@ -164,6 +164,10 @@ class Shapes:
         port = self._given.ports(place[0]).get(place[1])
         if (port is not None and "entries" in port) or self._above_by_loads(place, queue, shaped):
             return None
+        windows = self._given.by_place.get(place, [])
+        beside = [each.stream for each in windows if self._given.queue(each.stream, place) >= queue]
+        if any(self._given.entry(each)["bounds"]["delay_ns"] is None for each in beside):
+            return None  # whose frames come when their talker's host has time
         comers = self._comers(place, queue)
         known = [each for each in comers if each is not None and each.queue >= queue]
         if None in comers:
@@ -256,8 +260,6 @@ class Shapes:
 
 def check(given: Given, unplanned: Unplanned, plan: Draft, streams: list[Stream]) -> list[str]:
     """Check what a plan promises of these streams, and that no other stream is shaped."""
-    if not any(bridge.shaper for bridge in given.scenario.bridge):
-        return []
     shapes = Shapes(given, unplanned, streams)
     found = [
         f"{window.stream} has its instants and a shaper on its way from {window.place[0]}"

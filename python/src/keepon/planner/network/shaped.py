@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Bounds of streams of foreign talkers where bridges shape: total flow analysis, from port to port.
+"""Bounds of streams of foreign talkers, of any period: total flow analysis, from port to port.
 
 A frame of a class waits at a port while three kinds of others go, from the instant at which the
 longest frame L of a lower class has begun, or the wire was idle: then nothing of a higher class
@@ -224,6 +224,11 @@ class Shaped:
                     f'stream "{stream.id}", which its talker sends at instants of the plan, has its'
                     " shaped class; give one of them another priority"
                 )
+            if own >= queue and self._document["streams"][stream.id]["bounds"]["delay_ns"] is None:
+                raise UnknownError(
+                    f'stream "{stream.id}" goes before it or beside it, and its talker keeps no'
+                    " times; give it a lower priority"
+                )
             rate = Fraction(bits * 10**9, stream.cycle_ns)
             found.append((own, _Curve(bits * (1 + off), rate)))
         for name, before in self._at.get(port, {}).items():
@@ -291,13 +296,15 @@ class Shaped:
 
 
 def add(scenario: Scenario, topology: Topology, document: Draft) -> Draft:
-    """A plan whose streams of foreign talkers have their bounds, where bridges shape; without one
-    if a bound is beyond a deadline.
+    """A plan whose streams of foreign talkers have their bounds, where no gate shuts on their ways;
+    without one if a bound is beyond a deadline.
 
     Raises:
-        ConfigError: a stream in a shaped class can have none.
+        ConfigError: a stream in a shaped class can have none, streams fill a link, or gates leave a
+            shaper too little.
     """
-    if not any(bridge.shaper for bridge in scenario.bridge):
+    _refuse_shut(scenario, topology, document)
+    if not foreign.streams(scenario):
         return document
     shaped = Shaped(scenario, topology, document)
     bridges = {bridge.name: bridge for bridge in scenario.bridge}
@@ -323,6 +330,12 @@ def add(scenario: Scenario, topology: Topology, document: Draft) -> Draft:
         except UnknownError as error:
             if through and "gates shut" not in str(error):
                 raise ConfigError(f"{wrong} it has a shaper, and no bound: {error}") from error
+            if "fills the link" in str(error):
+                raise ConfigError(
+                    f'key `stream[{index}].period_ns` (stream "{stream.id}") ='
+                    f" {stream.period_ns}: {error}; lengthen periods, shorten frames, or raise the"
+                    " link's rate_bps"
+                ) from error
             continue
         due_ns = entry["bounds"]["delay_ns"] or 0
         if stream.deadline_at == "last_bit":
@@ -333,14 +346,33 @@ def add(scenario: Scenario, topology: Topology, document: Draft) -> Draft:
     return document
 
 
+def _refuse_shut(scenario: Scenario, topology: Topology, document: Draft) -> None:
+    """Refuse slopes that a class cannot have while its gate is open (operIdleSlope)."""
+    for index, bridge in enumerate(scenario.bridge):
+        for peer, port in document["bridges"][bridge.name]["ports"].items():
+            entries = port.get("entries", [])
+            cycle_ns = sum(entry["ns"] for entry in entries)
+            for place, shaper in enumerate(bridge.shaper):
+                queue = bridge.class_of(shaper.priority)
+                open_ns = sum(e["ns"] for e in entries if int(e["gates"], 16) >> queue & 1)
+                most = topology.wires[bridge.name, peer].rate_bps * open_ns
+                if peer in (shaper.ports or [peer]) and shaper.idle_slope_bps * cycle_ns > most:
+                    raise ConfigError(
+                        f"key `bridge[{index}].shaper[{place}].idle_slope_bps` (bridge"
+                        f' "{bridge.name}") = {shaper.idle_slope_bps}: must be at most'
+                        f' {most // cycle_ns}, as its gate towards "{peer}" is open for {open_ns}'
+                        f" of {cycle_ns} ns; lower it, or open the gate for longer"
+                    )
+
+
 def _late(scenario: Scenario, stream: Stream, due_ns: int) -> Draft:
     document = empty(scenario.name, "infeasible", "analytic-bound")
     document["why"] = {
         "constraint": "deadline",
         "message": f'stream "{stream.id}": its bound {due_ns} ns exceeds the {stream.deadline_ns}'
-        " asked for, by what its shapers and classes above let go before it",
+        " asked for, by what shapers and classes from its own on let go before it",
         "streams": [stream.id],
-        "nearest_change": f"raise deadline_ns to {due_ns}, or the idle slope of its class",
+        "nearest_change": f"raise deadline_ns to {due_ns}, its priority, or its class's idle slope",
     }
     return document
 
