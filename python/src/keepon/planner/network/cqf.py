@@ -145,6 +145,7 @@ class Cycles:
                 'must send in the cycle where gates are "cqf", and its driver keeps no times;'
                 ' choose driver "keepon" or "launchtime"',
             )  # fmt: skip
+        self._refuse_long(flow, passed[0].here)
         bridges = len(flow.trees[0].paths[stream.listeners[0]]) - 2
         cycles = bridges * (self.bridges[passed[0].here].cqf_buffers - 1) - 1
         if stream.deadline_ns is not None and stream.deadline_ns < cycles * cycle_ns:
@@ -158,6 +159,21 @@ class Cycles:
                 stream, "period_ns", str(stream.period_ns),
                 f"must be a multiple of cqf_cycle_ns = {cycle_ns}; choose one",
             )  # fmt: skip
+
+    def _refuse_long(self, flow: Flow, bridge: str) -> None:
+        """Refuse a frame that does not pass its talker's link within a cycle."""
+        talker, station, wire = flow.stream.talker, flow.station, flow.station.wire
+        least_ps = station.error_high_ps - station.error_low_ps + 1
+        least_ps += preamble_time_ps(wire.rate_bps) + wire.propagation_ns * PS_PER_NS
+        least_ps += self._ground.frame_ps(flow, talker, bridge)[1] + self._ground.margin_ps(bridge)
+        least_ps -= self._later_ps(talker, bridge)
+        if least_ps > self._cycle_ps(bridge):
+            raise ConfigError(
+                f"{self._key(bridge, 'cqf_cycle_ns')} = {self.bridges[bridge].cqf_cycle_ns}: must"
+                f" be at least {ceil_ns(least_ps)}, in which a frame of stream"
+                f' "{flow.stream.id}" passes the link of its talker; lengthen it, shorten frames,'
+                " or raise the link's rate_bps"
+            )
 
     def _refuse_classes(self, port: _Port) -> None:
         here, there = port
