@@ -5,13 +5,17 @@
 #   configured        eth0 has an address by DHCP (address) and one by router advertisement (address6)
 #   load              from now on: pings of both from outside, each 10 ms, a TCP connection outwards, one of ssh inwards
 #   unharmed          what that has seen, and ends it
-#   within FILE MS TEXT   its stamps are no further from one another
+#   within FILE MS TEXT   its stamps, of pings the instants of sending, are no further from one another; no ping took DELAY_MS_MAX
 #   remember, same TEXT   addresses, routes, rules and the firewall, less lifetimes and the link's own line
 #   change WHAT       add, up, down, delete or remove: with the link; the module
 #   pause             some part of 0.4 s, by $SEED
 
-# Between answers to pings: 50 ms, and 16 in which the next is due; ping's timer has steps of 4 ms.
+# Between answered pings: 50 ms, and 16 in which the next is due; ping's timer has steps of 4 ms.
 GAP_MS_MAX=66
+# An answer may wait while udev and the manager have the one emulated CPU.
+DELAY_MS_MAX=100
+# The stamps of ssh are made by a process of the machine, which such a time may be without CPU.
+SSH_MS_MAX=3000
 
 far() {
 	ip netns exec far "$@"
@@ -81,23 +85,33 @@ load() {
 	sleep 1
 }
 
-# gap FILE: the longest time between two of its stamps, in ms; the last one counts against now
+# gap FILE: the longest time between two of its stamps, of pings between sendings, and the longest ping, in ms; the last stamp
+# counts against now
 gap() {
-	date +[%s.%N] | awk -F '[][]' '$2 > 0 { if (last && $2 - last > most) most = $2 - last; last = $2 }
-		END { printf "%d\n", 1000 * most }' "/run/$1" -
+	date +[%s.%N] | awk -F '[][]' '$2 > 0 {
+			at = $2
+			if (match($0, /time=[0-9.]+/)) {
+				delay = substr($0, RSTART + 5, RLENGTH - 5)
+				at -= delay / 1000
+				if (delay + 0 > longest) longest = delay + 0
+			}
+			if (last && at - last > most) most = at - last
+			last = at
+		}
+		END { printf "%d %d\n", 1000 * most, longest }' "/run/$1" -
 }
 
 within() {
 	_gap=$(gap "$1")
-	diag "busy $(awk '/^cpu / { print int(100 * ($2 + $3 + $4 + $6 + $7 + $8) / ($2 + $3 + $4 + $5 + $6 + $7 + $8)) }' /proc/stat) %; $1: longest gap $_gap ms of $(grep -c '^\[' "/run/$1") stamps"
-	run "$3" test "$_gap" -le "$2" || tail -3 "/run/$1"
+	diag "busy $(awk '/^cpu / { print int(100 * ($2 + $3 + $4 + $6 + $7 + $8) / ($2 + $3 + $4 + $5 + $6 + $7 + $8)) }' /proc/stat) %; $1: longest gap ${_gap% *} ms of $(grep -c '^\[' "/run/$1") stamps, longest ping ${_gap#* } ms"
+	run "$3" eval "test ${_gap% *} -le $2 && test ${_gap#* } -le $DELAY_MS_MAX" || tail -3 "/run/$1"
 }
 
 unharmed() {
 	within ping4 $GAP_MS_MAX "no loss of IPv4 for longer than 50 ms"
 	within ping6 $GAP_MS_MAX "nor of IPv6"
 	within tcp 1000 "the TCP connection lives"
-	within ssh 1000 "and so does ssh's"
+	within ssh $SSH_MS_MAX "and so does ssh's"
 	# shellcheck disable=SC2086  # numbers
 	kill $loads
 	mkdir -p /out
