@@ -115,6 +115,7 @@ void SetGates(PySimulation &self, NodeId bridge, NodeId peer, std::int64_t base_
 NB_MODULE(_sim, m)
 {
 	m.doc() = "Discrete-event simulator around the real driver core; times are integers.";
+	m.attr("CABLE") = kCable;
 
 	m.def(
 		"verdict_names",

@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 
 from keepon.measure.simulated import Bridge, Flow, LoadFlow, NodeClock, PtpFlow, Station
 
+CABLE: int
+
 @dataclass(kw_only=True)
 class LatencySpec:
     """Latency of one stage: min(base + log-normal body [+ exponential tail], cap); 0 of a limit or cap: none."""
@@ -359,7 +361,9 @@ class Simulation:
         for each of its
         links, in their order; with several and sync "ptp" its driver is "standard", as PTP sets
         one clock. Wrong
-        `keepon` values are found here, where the rate is known."""
+        `keepon` values are found here, where the rate is known. Two bridges may have 8 links: gates,
+        routes and losses of the second take id + CABLE for the other end, of the third id + 2 *
+        CABLE ..."""
 
     def set_loss(self, a: int, b: int, probability: float) -> None:
         """Each frame on the link of two nodes, either way, is lost with this probability."""

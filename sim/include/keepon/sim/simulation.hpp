@@ -111,7 +111,10 @@ private:
 	const Node &NodeAt(NodeId node, const char *key) const;
 	void CheckNew(const std::string &name) const;
 	void CheckBuilding() const;
+	/// Whether \p a has a link to what it calls \p b.
 	bool Linked(NodeId a, NodeId b) const;
+	/// Name of what a node calls \p id.
+	std::string Called(NodeId id) const;
 	/// Port of \p bridge towards \p peer; refused for \p what where there is none.
 	std::uint32_t PortOf(NodeId bridge, NodeId peer, const std::string &what) const;
 	void CheckRoute(const std::string &what, NodeId talker, const std::vector<NodeId> &route,
