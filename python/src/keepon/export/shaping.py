@@ -5,12 +5,12 @@ port with gates (tc-cbs(8), tc-mqprio(8)).
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 
 from keepon.export import shell
 from keepon.export.exported import Planned, port_name
 from keepon.machines.queues import PRIORITIES
+from keepon.model.cables import hops
 from keepon.model.scenario import Bridge, Load, Stream
 from keepon.model.shaping import slopes
 from keepon.model.topology import Topology
@@ -28,7 +28,7 @@ def _flows(planned: Planned, bridge: Bridge, peer: str) -> list[Stream | Load]:
         for end, route in planned.plan["streams"][stream.id]["routes"].items()
     ]
     ways += [(load, way) for _, load, way in Topology(planned.scenario).best_effort]
-    return [flow for flow, way in ways if (bridge.name, peer) in itertools.pairwise(way)]
+    return [flow for flow, way in ways if (bridge.name, peer) in hops(way)]
 
 
 def _shaped(planned: Planned, bridge: Bridge) -> list[str]:

@@ -256,9 +256,9 @@ class Link(Table):
     """A full-duplex link between two nodes."""
 
     ends: Annotated[list[str], NameList(2, 2)]
-    """Names of the two nodes, which have one link between them. A station with several links has a
-    port for each, in the order of the file: `NAME.0`, `NAME.1` ... (docs/simulator.md); target sim
-    only."""
+    """Names of the two nodes. Two bridges may have up to 8 links: in `route` and gate lists by hand
+    the second, in the order of the file, leads to "NAME#2". A station with several links has a port
+    for each: `NAME.0`, `NAME.1` ... (docs/simulator.md). Both are for target sim only."""
     rate_bps: Annotated[int, Whole(10_000_000, 100_000_000_000)] | None = None
     """Bits a second, either way; must divide 8e12. Left out: `defaults.rate_bps`."""
     propagation_ns: Annotated[int, Whole(0, 10_000_000)] | None = None

@@ -24,6 +24,7 @@ from keepon.model.typed import (
     FrameBytes,
     NodeName,
     NotNegative,
+    PortName,
     WireFrameBytes,
     checked,
     together,
@@ -33,7 +34,7 @@ from keepon.model.typed import (
 PLAN_SCHEMA: Final = "keepon.plan/1"
 
 Status = Literal["feasible", "infeasible", "unknown"]
-Route = list[NodeName]
+Route = list[PortName]
 LoadKind = Literal["udp", "tcp", "saturate"]
 # The checker counts in 64 bits.
 Instant = Annotated[int, Field(ge=-(10**18), le=10**18)]
@@ -275,7 +276,7 @@ class PlannedWindow(TypedDict):
 
     bridge: NodeName
     """the bridge"""
-    peer: NodeName
+    peer: PortName
     """its neighbour behind the port"""
     open_ps: Instant
     """earliest start"""

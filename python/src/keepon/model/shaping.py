@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import Field
 
 from keepon.errors import ConfigError
+from keepon.model.cables import directions, node_of
 from keepon.model.fields import NameList, Whole
 from keepon.model.policing import RATE_BPS_MAX
 from keepon.model.tables import Table
@@ -28,7 +29,10 @@ class Shaper(Table):
     """Bits a second that the class has of a link, frames with preamble and gap (adminIdleSlope).
     Where its gate shuts, credit grows by so much more while it is open that this rate remains."""
     ports: Annotated[list[str], NameList(0, 4_096)] = Field(default_factory=list)
-    """Neighbours towards which it shapes. Left out: all."""
+    """Neighbours towards which it shapes, by all links to them. Left out: all."""
+
+    def shapes(self, peer: str) -> bool:
+        return not self.ports or node_of(peer) in self.ports
 
 
 def slopes(bridge: Bridge, peer: str) -> dict[int, int]:
@@ -36,7 +40,7 @@ def slopes(bridge: Bridge, peer: str) -> dict[int, int]:
     return {
         bridge.class_of(shaper.priority): shaper.idle_slope_bps
         for shaper in bridge.shaper
-        if not shaper.ports or peer in shaper.ports
+        if shaper.shapes(peer)
     }
 
 
@@ -47,11 +51,12 @@ def check(scenario: Scenario, source: str) -> None:
         ConfigError: one sentence on the first.
     """
     for index, bridge in enumerate(scenario.bridge):
+        ways = directions(link.ends for link in scenario.link)
         rates = {
-            one if other == bridge.name else other: link.rate_bps or scenario.defaults.rate_bps
-            for link in scenario.link
-            for one, other in [link.ends]
-            if bridge.name in link.ends
+            there: link.rate_bps or scenario.defaults.rate_bps
+            for link, both in zip(scenario.link, ways, strict=True)
+            for here, there in both
+            if here == bridge.name
         }
         left, shaped = dict(rates), set[tuple[str, int]]()
         for place, shaper in enumerate(bridge.shaper):
@@ -70,7 +75,7 @@ def check(scenario: Scenario, source: str) -> None:
                         f'{where}.ports[{number}]` {owner} "{peer}": no such neighbour; it has'
                         f" {', '.join(rates)}"
                     )
-            for peer in shaper.ports or rates:
+            for peer in filter(shaper.shapes, rates):
                 if (peer, own) in shaped:
                     raise ConfigError(
                         f"{where}.priority` {owner} {shaper.priority}: its traffic class {own} has"

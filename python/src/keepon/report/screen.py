@@ -14,6 +14,7 @@ from rich.table import Table
 
 from keepon.machines.planned import ETHERNET_MTU, mtu_of
 from keepon.model import foreign, preemption
+from keepon.model.cables import hops, node_of
 from keepon.model.names import ranged
 from keepon.model.plan import Plan, ways_of
 from keepon.model.scenario import Scenario
@@ -105,7 +106,7 @@ def uses(scenario: Scenario, plan: Plan) -> list[Use]:
         ways = {
             hop
             for listener, route in ways_of(planned)
-            for hop in itertools.pairwise((stream.talker, *route, listener))
+            for hop in hops((stream.talker, *route, listener))
         }
         wire_bytes = planned["frame_bytes_on_wire"] + OVERHEAD_BYTES
         sent = others if stream in theirs else own
@@ -230,7 +231,7 @@ def _queues(scenario: Scenario) -> str:
     ]
     own = [scenario.sync.priority] if scenario.sync.by_ptp else []
     for priority, way in ways:
-        for name in way[1:-1]:
+        for name in map(node_of, way[1:-1]):
             taken = {bridges[name].class_of(each) for each in (priority, *own)}
             classes.setdefault(name, set()).update(taken)
     most = max(map(len, classes.values()), default=1)

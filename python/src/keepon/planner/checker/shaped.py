@@ -16,7 +16,7 @@ from functools import cache
 
 from keepon.model.plan import Draft
 from keepon.model.scenario import Stream
-from keepon.planner.checker.given import Given, Place
+from keepon.planner.checker.given import Given, Place, node
 from keepon.planner.checker.spans import frame_ps, span_ps
 from keepon.planner.checker.streams import sum_ps
 from keepon.planner.checker.unplanned import Unplanned
@@ -81,7 +81,7 @@ class Shapes:
         """The shaped classes of a port, and what share of its rate each has."""
         bridge, found = self._given.bridges[place[0]], {}
         for shaper in bridge.shaper:
-            if not shaper.ports or place[1] in shaper.ports:
+            if not shaper.ports or node(place[1]) in shaper.ports:
                 rate_bps = Fraction(8 * 10**12, self._given.links[place][0])
                 found[bridge.class_of(shaper.priority)] = shaper.idle_slope_bps / rate_bps
         return found

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from keepon.errors import ConfigError
 from keepon.model import cqf
+from keepon.model.cables import node_of
 from keepon.model.gates import ALL_GATES, GateList, Window
 from keepon.model.plan import PlannedCycles, PlannedFilter
 from keepon.model.policing import TAGGED_OVERHEAD_BYTES
@@ -138,6 +139,11 @@ class Cycles:
                 stream, "route", str(stream.route),
                 f'must not lead over "{other[0]}" too, whose gates are not "cqf" as those of'
                 f' "{passed[0].here}" are; choose another route, or one kind of gates',
+            )  # fmt: skip
+        if any(leg.there != node_of(leg.there) for leg in passed):
+            raise ground.wrong(
+                stream, "route", str(stream.route),
+                'must lead by the first link of two bridges where gates are "cqf"; choose it',
             )  # fmt: skip
         if not flow.station.bounded:
             raise ground.wrong(

@@ -5,12 +5,12 @@ bounds.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterable
 
 from keepon.errors import ConfigError, InfeasibleError
 from keepon.model import gates, preemption
+from keepon.model.cables import hops
 from keepon.model.launchtime import early_by_etf
 from keepon.model.plan import (
     Bounds,
@@ -320,7 +320,7 @@ def _padding_ps(ground: Ground, placed: Placement) -> int:
     return max(
         sum(
             shorter_bytes * byte_time_ps(ground.topology.wires[here, there].rate_bps)
-            for here, there in itertools.pairwise(path[:-1])
+            for here, there in hops(path[:-1])
         )
         for path in (*placed.tree.paths.values(), placed.tree.second)
     )
@@ -333,18 +333,19 @@ def _terms(ground: Ground, placed: Placement) -> DelayTerms:
     station = placed.flow.station
     clock_ps = ground.scenario.clock_error_ns(station.station, station.planned_driver) * PS_PER_NS
     own = {(hop.bridge, hop.peer): hop for hop in placed.hops}
-    ways = list(itertools.pairwise(path))
+    ways = hops(path)
     wires = [ground.topology.wires[way] for way in ways]
-    hops = [own[here, there] for here, there in itertools.pairwise(path[1:])]
+    passed = [own[hop] for hop in ways[1:]]
     return {
         "frame_ps": sum(ground.frame_ps(placed.flow, here, there)[1] for here, there in ways[:-1]),
-        "processing_ps": sum(ground.bridges[hop.bridge].processing_ns for hop in hops) * PS_PER_NS,
+        "processing_ps": sum(ground.bridges[hop.bridge].processing_ns for hop in passed)
+        * PS_PER_NS,
         "propagation_ps": sum(wire.propagation_ns for wire in wires) * PS_PER_NS,
         "preamble_ps": sum(PREAMBLE_BYTES * byte_time_ps(wire.rate_bps) for wire in wires[1:]),
         "quantum_ps": placed.flow.station.error_high_ps - clock_ps,
         "clock_ps": clock_ps,
-        "held_ps": sum(hop.held_ps for hop in hops),
-        "blocked_ps": sum(hop.blocked_ps for hop in hops),
+        "held_ps": sum(hop.held_ps for hop in passed),
+        "blocked_ps": sum(hop.blocked_ps for hop in passed),
     }
 
 

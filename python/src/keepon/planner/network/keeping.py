@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -11,6 +10,7 @@ from pydantic import ValidationError
 
 from keepon.errors import ConfigError, TraceError
 from keepon.model import documents
+from keepon.model.cables import hops
 from keepon.model.plan import Plan, PlannedStream, PlannedWindow, ways_of
 from keepon.model.scenario import KeeponOptions, Scenario, Station
 from keepon.model.topology import Topology
@@ -209,9 +209,9 @@ def _windows_of(
 def _tree_of(flow: Flow, entry: PlannedStream) -> Tree | None:
     """The tree of a stream in the earlier plan."""
     wanted = {
-        (here, there)
+        hop
         for listener, route in ways_of(entry)
-        for here, there in itertools.pairwise([flow.stream.talker, *route, listener])
+        for hop in hops([flow.stream.talker, *route, listener])
     }
     for tree in flow.trees:
         if {(leg.here, leg.there) for leg in tree.legs} == wanted:

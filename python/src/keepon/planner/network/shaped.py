@@ -28,6 +28,7 @@ from fractions import Fraction
 
 from keepon.errors import ConfigError
 from keepon.model import foreign
+from keepon.model.cables import hops
 from keepon.model.plan import Draft, PlannedStream, empty
 from keepon.model.redundancy import RTAG_BYTES
 from keepon.model.scenario import Scenario, Stream
@@ -304,7 +305,7 @@ def add(scenario: Scenario, topology: Topology, document: Draft) -> Draft:
     for index, stream in enumerate(scenario.stream):
         entry = document["streams"][stream.id]
         ways = [[stream.talker, *route, end] for end, route in entry["routes"].items()]
-        ports = {port for way in ways for port in itertools.pairwise(way[1:])}
+        ports = {port for way in ways for port in hops(way)[1:]}
         wrong = f'key `stream[{index}].priority` (stream "{stream.id}") = {stream.priority}:'
         through = [
             port for port in sorted(ports)

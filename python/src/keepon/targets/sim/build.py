@@ -3,16 +3,18 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
 
-from keepon._sim import LoadSpec, Simulation, StreamSpec
+from keepon._sim import CABLE, LoadSpec, Simulation, StreamSpec
 from keepon.measure import results
 from keepon.measure.due import Schedule, schedule
 from keepon.measure.results import FrameArrays
 from keepon.measure.statistics import IntArray
 from keepon.model import preemption
+from keepon.model.cables import directions
 from keepon.model.foreign import sent_period_ns
 from keepon.model.gates import ALL_GATES
 from keepon.model.hosts import Sourced
@@ -45,10 +47,13 @@ class Build:
                 bridge.name, timesync.bridge_spec(scenario, bridge)
             )
         self.sources.update(timesync.bridge_sources(scenario))
-        for link in scenario.link:
-            there, back = (
-                topology.wires[ends[0], ends[1]] for ends in (link.ends, link.ends[::-1])
-            )
+        for called in set(itertools.chain.from_iterable(topology.neighbours.values())):
+            name, _, nth = called.partition("#")
+            if nth:
+                self.nodes[called] = self.nodes[name] + (int(nth) - 1) * CABLE
+        ways = directions(link.ends for link in scenario.link)
+        for link, both in zip(scenario.link, ways, strict=True):
+            there, back = (topology.wires[hop] for hop in both)
             self.simulation.add_link(
                 self.nodes[link.ends[0]],
                 self.nodes[link.ends[1]],
@@ -57,8 +62,8 @@ class Build:
                 there.propagation_ns - back.propagation_ns,
             )
             if link.loss_probability:
-                ends = (self.nodes[link.ends[0]], self.nodes[link.ends[1]])
-                self.simulation.set_loss(*ends, link.loss_probability)
+                here, far = (self.nodes[name] for name in both[0])
+                self.simulation.set_loss(here, far, link.loss_probability)
         for name, entry in plan["bridges"].items():
             for peer, port in entry["ports"].items():
                 if "entries" in port:
