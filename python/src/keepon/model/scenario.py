@@ -379,6 +379,8 @@ class Scenario(Table):
         """
         if not self.sync.by_ptp or self.sync.grandmaster is None:
             return 0
+        if not any(link.asymmetry_ns for link in self.link):
+            return 0
         masters = {
             self.sync.grandmaster,
             *(fault.node for fault in self.fault if fault.kind == "master-change"),

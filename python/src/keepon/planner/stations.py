@@ -358,7 +358,8 @@ def headroom(plan: StationPlan, streams: list[Stream], allowed: list[int]) -> He
     """Headroom of a port: best-effort rate, efficiency, slots to trim, lateness of polls, CPU, lead
     time.
     """
-    taken = sum(1 for mask in allowed if mask and not mask & _rest_mask(plan.station))
+    rest = _rest_mask(plan.station)
+    taken = sum(1 for mask in allowed if mask and not mask & rest)
     untouched = (
         sum(1 for mask in allowed if not mask) if plan.station.keepon.trim == "reserved" else 0
     )
