@@ -9,10 +9,10 @@ may send, and grows with its share of the rate.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 
 from keepon.model.plan import Draft
 from keepon.model.scenario import Stream
@@ -24,7 +24,7 @@ from keepon.planner.checker.unplanned import Unplanned
 _OVERHEAD_BYTES = 20
 _STEPS_MAX = 1_000
 _ALL = Fraction(1)
-_Debts = Sequence[tuple[Fraction, int]]
+_Debts = tuple[tuple[Fraction, int], ...]
 """Shaped classes above: their share of the rate, and their longest frame, after which they lack
 most.
 """
@@ -46,6 +46,56 @@ class _Comer:
     def next_after(self, time_ps: Fraction) -> Fraction:
         """When there may be one more."""
         return self.within(time_ps) * self.period_ps - self.jitter_ps
+
+
+def _settled(base_ps: Fraction, above: tuple[_Comer, ...], debts: _Debts) -> Fraction | None:
+    """The least time in which the wire sends `base_ps`, and all that may come from above in
+    this very time.
+    """
+    rest = 1 - sum((share for share, _ in debts), Fraction(0))
+    if rest <= 0:
+        return None
+    base_ps += sum((1 - share) * length for share, length in debts)
+    time_ps = base_ps / rest
+    for _ in range(_STEPS_MAX):
+        came_ps = sum(each.length_ps * each.within(time_ps) for each in above)
+        sent_ps = (base_ps + came_ps) / rest
+        if sent_ps == time_ps:
+            return time_ps
+        time_ps = sent_ps
+    return None
+
+
+@lru_cache(1_000)
+def _longest(
+    own: tuple[_Comer, ...], frame_ps: int, lead_ps: Fraction, share: Fraction = _ALL,
+    above: tuple[_Comer, ...] = (), debts: _Debts = (),
+) -> Fraction | None:  # fmt: skip
+    """The longest time from the arrival of a frame of `own` until it begins, `frame_ps` long,
+    where they have this share of the rate, `lead_ps` goes before them, and what is above.
+    """
+    if sum((each.length_ps / each.period_ps for each in own), Fraction(0)) > share:
+        return None
+    burst_ps = sum(each.length_ps * (1 + each.jitter_ps / each.period_ps) for each in own)
+    rest = 1 - sum((part for part, _ in debts), Fraction(0))
+    rest -= sum((each.length_ps / each.period_ps for each in above), Fraction(0))
+    worst, at_ps = Fraction(0), Fraction(0)
+    for _ in range(_STEPS_MAX):
+        came_ps = sum(each.length_ps * each.within(at_ps) for each in own)
+        starts_ps = _settled((came_ps - frame_ps) / share + lead_ps, above, debts)
+        end_ps = _settled(came_ps / share + lead_ps, above, debts)
+        if starts_ps is None or end_ps is None:
+            return None
+        worst = max(worst, starts_ps - at_ps)
+        at_ps = min(each.next_after(at_ps) for each in own)
+        if at_ps > end_ps:
+            return worst
+    # With no rate to spare it may be busy for ever: then bursts and rates are a bound.
+    if rest <= 0:
+        return None
+    lead_ps += sum((1 - part) * length for part, length in debts)
+    lead_ps += sum(each.length_ps * (1 + each.jitter_ps / each.period_ps) for each in above)
+    return ((burst_ps - frame_ps) / share + lead_ps) / rest
 
 
 class Shapes:
@@ -120,7 +170,7 @@ class Shapes:
             for each in self._streams.values() if each.talker == stream.talker
         ]  # fmt: skip
         length_ps = span_ps(given, place, stream.frame_bytes + _OVERHEAD_BYTES, 1)
-        waits = self._longest(own, length_ps, Fraction(0))
+        waits = _longest(tuple(own), length_ps, Fraction(0))
         return None if waits is None else jitter_ps + waits
 
     def _best_effort(self) -> Iterator[list[str]]:
@@ -171,22 +221,22 @@ class Shapes:
         below = [length for other, length in self._unplanned.lengths_at(place) if other < queue]
         below += [each.length_ps for each in comers if each is not None and each.queue < queue]
         lead_ps = Fraction(max(below, default=0))
-        higher = [each for each in known if each.queue > queue and each.queue not in shaped]
-        own = [each for each in known if each.queue == queue]
+        higher = tuple(each for each in known if each.queue > queue and each.queue not in shaped)
+        own = tuple(each for each in known if each.queue == queue)
         lengths: dict[int, int] = {}
         for other, length_ps in self._unplanned.lengths_at(place):
             if other > queue and other in shaped:
                 lengths[other] = max(lengths.get(other, 0), length_ps)
-        debts = [(shaped[other], length_ps) for other, length_ps in lengths.items()]
+        debts = tuple((shaped[other], length_ps) for other, length_ps in lengths.items())
         frame_bytes = self._streams[name].frame_bytes
         own_ps = span_ps(self._given, place, frame_bytes + _OVERHEAD_BYTES, 1)
         if queue not in shaped:
-            return self._longest(own, own_ps, lead_ps, above=higher, debts=debts)
+            return _longest(own, own_ps, lead_ps, above=higher, debts=debts)
         if shaped[queue] + sum(share for share, _ in debts) > 1:
             return None
         # The credit of its class is at most what comes in the longest time that others take.
-        held_ps = self._settled(lead_ps, higher, debts)
-        return None if held_ps is None else self._longest(own, own_ps, held_ps, shaped[queue])
+        held_ps = _settled(lead_ps, higher, debts)
+        return None if held_ps is None else _longest(own, own_ps, held_ps, shaped[queue])
 
     def crowded(self, plan: Draft) -> Iterator[str]:
         """Queues in which more frames of streams with a bound may wait than they hold."""
@@ -204,54 +254,6 @@ class Shapes:
                 sure = any(plan["streams"][name]["bounds"]["delay_ns"] for name in names)
                 if sure and count > bridge.queue_frames:
                     yield f"{count} frames may be in queue {own} of {place[0]} towards {place[1]}"
-
-    @staticmethod
-    def _settled(base_ps: Fraction, above: Sequence[_Comer], debts: _Debts) -> Fraction | None:
-        """The least time in which the wire sends `base_ps`, and all that may come from above in
-        this very time.
-        """
-        rest = 1 - sum((share for share, _ in debts), Fraction(0))
-        if rest <= 0:
-            return None
-        base_ps += sum((1 - share) * length for share, length in debts)
-        time_ps = base_ps / rest
-        for _ in range(_STEPS_MAX):
-            came_ps = sum(each.length_ps * each.within(time_ps) for each in above)
-            sent_ps = (base_ps + came_ps) / rest
-            if sent_ps == time_ps:
-                return time_ps
-            time_ps = sent_ps
-        return None
-
-    def _longest(
-        self, own: list[_Comer], frame_ps: int, lead_ps: Fraction, share: Fraction = _ALL,
-        above: Sequence[_Comer] = (), debts: _Debts = (),
-    ) -> Fraction | None:  # fmt: skip
-        """The longest time from the arrival of a frame of `own` until it begins, `frame_ps` long,
-        where they have this share of the rate, `lead_ps` goes before them, and what is above.
-        """
-        if sum((each.length_ps / each.period_ps for each in own), Fraction(0)) > share:
-            return None
-        burst_ps = sum(each.length_ps * (1 + each.jitter_ps / each.period_ps) for each in own)
-        rest = 1 - sum((part for part, _ in debts), Fraction(0))
-        rest -= sum((each.length_ps / each.period_ps for each in above), Fraction(0))
-        worst, at_ps = Fraction(0), Fraction(0)
-        for _ in range(_STEPS_MAX):
-            came_ps = sum(each.length_ps * each.within(at_ps) for each in own)
-            starts_ps = self._settled((came_ps - frame_ps) / share + lead_ps, above, debts)
-            end_ps = self._settled(came_ps / share + lead_ps, above, debts)
-            if starts_ps is None or end_ps is None:
-                return None
-            worst = max(worst, starts_ps - at_ps)
-            at_ps = min(each.next_after(at_ps) for each in own)
-            if at_ps > end_ps:
-                return worst
-        # With no rate to spare it may be busy for ever: then bursts and rates are a bound.
-        if rest <= 0:
-            return None
-        lead_ps += sum((1 - part) * length for part, length in debts)
-        lead_ps += sum(each.length_ps * (1 + each.jitter_ps / each.period_ps) for each in above)
-        return ((burst_ps - frame_ps) / share + lead_ps) / rest
 
 
 def check(given: Given, unplanned: Unplanned, plan: Draft, streams: list[Stream]) -> list[str]:
