@@ -11,7 +11,7 @@ from helpers import HABITAT
 from keepon.errors import ConfigError
 from keepon.model import loading
 from keepon.planner import plan as make_plan
-from keepon.planner.network import explain, search
+from keepon.planner.network import bounds, explain, search
 from keepon.planner.partition.limits import Limits
 from network_cases import clash, star
 
@@ -96,6 +96,27 @@ def test_only_what_was_planned_and_checked_is_advised(monkeypatch: pytest.Monkey
     why = make_plan(clash())["why"]
     assert "head" not in why["nearest_change"]
     assert "none of the single changes tried" in why["nearest_change"]
+
+
+def test_beside_a_rate_other_periods_become_multiples_of_its_cycle() -> None:
+    """4800 frames a second repeat in whole ns with 6 frames, 1.25 ms; of 1 ms and 16.7 ms the
+    next multiples are 1.25 ms and 14 x 1.25 = 17.5 ms.
+    """
+    scenario = star(
+        [
+            {"talker": "a", "rate_hz": 4800},
+            {"talker": "a", "period_ns": 1_000_000},
+            {"talker": "b", "period_ns": 16_700_000},
+        ]
+    )
+    asked = explain._changes(scenario, ["F0", "F1", "F2"], bounds.Proof("wire", "", []))
+    periods = [change for change, _ in asked if "period_ns" in change]
+    assert periods[:3] == [
+        'lengthen period_ns of "F1" from 1000000 to 1250000, a multiple of 1250000',
+        'lengthen period_ns of "F2" from 16700000 to 17500000, a multiple of 1250000',
+        'lengthen period_ns of "F2" from 16700000 to 17000000, a multiple of 1000000',
+    ]
+    assert not any('"F0"' in change for change in periods)
 
 
 def test_a_time_limit_gives_the_third_answer_and_the_best_so_far() -> None:

@@ -29,6 +29,8 @@ from keepon.planner.partition.limits import Limits, TimeUpError
 from keepon.planner.verify import check
 
 _PROBE_S = 10.0
+_CONFLICT_SHARE = 0.5
+"""Of the time that is left; changes are tried in the rest."""
 _CHANGE_S = 3.0
 _CHANGES_S = 20.0
 _CHANGES_MAX = 48
@@ -54,7 +56,7 @@ def why(outcome: Outcome, limits: Limits, kept: dict[int, list[Placement]]) -> W
     missing = [] if message else streams
     best: BestFound | None = None
     if outcome.status == "infeasible" and outcome.method == "cp-sat":
-        streams = _conflict(ground, limits, kept)
+        streams = _conflict(ground, limits.share(_CONFLICT_SHARE), kept)
         message = _conflict_message(ground, streams, kept)
     elif outcome.status == "unknown":
         message = message or _unfinished(outcome)
@@ -294,14 +296,18 @@ def _changes(
             )
     for stream in sorted(involved, key=lambda entry: entry.period_ns):
         for other in involved:
-            if other.period_ns > stream.period_ns and other.period_ns % stream.period_ns:
-                longer_ns = math.ceil(other.period_ns / stream.period_ns) * stream.period_ns
+            # A rate repeats with its cycle alone, and has no longer period in whole ns.
+            step_ns = stream.cycle_ns
+            if other.turns == 1 and other.period_ns > stream.period_ns and other.period_ns % step_ns:
+                longer_ns = math.ceil(other.period_ns / step_ns) * step_ns
                 yield (
                     f'lengthen period_ns of "{other.id}" from {other.period_ns} to {longer_ns}, '
-                    f'a multiple of {stream.period_ns}',
+                    f'a multiple of {step_ns}',
                     _with_stream(scenario, other.id, period_ns=longer_ns),
                 )  # fmt: skip
     for stream in sorted(involved, key=lambda entry: entry.period_ns):
+        if stream.turns > 1:
+            continue
         yield (
             (
                 f'lengthen period_ns of "{stream.id}" from {stream.period_ns} to'
