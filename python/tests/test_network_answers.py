@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from typing import Any
 
@@ -146,3 +147,24 @@ def test_plans_repeat_exactly() -> None:
     first, second = make_plan(scenario), make_plan(scenario)
     first.pop("seconds"), second.pop("seconds")
     assert first == second
+
+
+def test_a_least_deadline_is_that_of_the_slots_that_suit_it_best() -> None:
+    """Beside 1400 bytes of the same talker, 64 bytes wait for a slot of 1400 in the first choice,
+    and for a short one where the long frame takes several. The advice is the least that plans.
+    Cables of 50 ns, 512 ns for the frame, 2000 for the bridge and 64 for a preamble are 2676.
+    """
+    streams = [
+        {"talker": "a", "period_ns": 1_000_000, "frame_bytes": 64},
+        {"talker": "a", "period_ns": 1_000_000, "frame_bytes": 1400},
+    ]
+
+    def planned(deadline_ns: int) -> Any:
+        own = [{**streams[0], "deadline_ns": deadline_ns}, streams[1]]
+        return make_plan(star(own, slot_bytes='"auto"'))
+
+    why = planned(2_700)["why"]
+    found = re.fullmatch(r'allow "F0" deadline_ns = (\d+) \(planned.*', why["nearest_change"])
+    assert found and f"bound delay_ns = {found[1]} exceeds the 2700" in why["message"]
+    assert planned(int(found[1]))["status"] == "feasible"
+    assert planned(int(found[1]) - 1)["why"]["nearest_change"] == why["nearest_change"]

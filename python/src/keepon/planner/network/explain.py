@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from keepon.errors import InfeasibleError, KeeponError
@@ -77,8 +77,15 @@ def why(outcome: Outcome, limits: Limits, kept: dict[int, list[Placement]]) -> W
     elif kept:
         remedy = "plan without --keep, so that the other streams may move"
     else:
+        # A least bound is that of these slots.
+        sizes = {name: (port.slot_bytes,) for name, port in ground.stations.items()}
         remedy = _nearest_change(
-            ground.scenario, streams, limits, proof, outcome.remedy or _NONE_HELPS
+            ground.scenario,
+            streams,
+            limits,
+            proof,
+            outcome.remedy or _NONE_HELPS,
+            {} if proof.least_ns is None else sizes,
         )
         remedy = outcome.remedy if outcome.remedy and remedy == LONGER else remedy
     return _why(proof.constraint, message, streams, remedy, best)
@@ -223,6 +230,7 @@ def _nearest_change(
     limits: Limits,
     proof: bounds.Proof,
     otherwise: str = _NONE_HELPS,
+    sizes: Mapping[str, tuple[int, ...]] | None = None,
 ) -> str:
     """The first change, smallest first, that gives a plan accepted by the checker; or a sentence
     that none was found.
@@ -235,7 +243,7 @@ def _nearest_change(
         limits.progress(f"trying: {change}")
         left = until.within(_CHANGE_S)
         try:
-            ground = Ground(changed, left)
+            ground = Ground(changed, left, sizes=sizes)
             bounds.refuse(ground, left)
             search = Search(ground, left)
             placed = bounds.proof(ground, left) is None and search.run(to_the_end=False)
@@ -298,7 +306,11 @@ def _changes(
         for other in involved:
             # A rate repeats with its cycle alone, and has no longer period in whole ns.
             step_ns = stream.cycle_ns
-            if other.turns == 1 and other.period_ns > stream.period_ns and other.period_ns % step_ns:
+            if (
+                other.turns == 1
+                and other.period_ns > stream.period_ns
+                and other.period_ns % step_ns
+            ):
                 longer_ns = math.ceil(other.period_ns / step_ns) * step_ns
                 yield (
                     f'lengthen period_ns of "{other.id}" from {other.period_ns} to {longer_ns}, '
