@@ -412,8 +412,21 @@ void BindNodes(nb::module_ &m)
 		.Part("probe", &S::probe)
 		.Part("qdisc", &S::qdisc)
 		.Parts("ports", &S::ports);
+	using W = SoftwareSpec;
+	SpecClass<W>(m, "SoftwareSpec")
+		.Whole("cores", &W::cores, 1, HostCpu::kCoresMax)
+		.Word("priority", &W::priority, "hardirq|softirq|fifo|normal")
+		.Whole("ring_frames", &W::ring_frames, 1, 1'000'000)
+		.Part("wait", &W::wait)
+		.Whole("poll_ns", &W::poll_ns, 0, kNsPerS)
+		.Part("frame", &W::frame)
+		.Whole("irq_gap_ns", &W::irq_gap_ns, 0, 100 * kNsPerS)
+		.Whole("irq_ns", &W::irq_ns, 0, kNsPerS)
+		.Whole("hogs", &W::hogs, 0, HostCpu::kCoresMax)
+		.Whole("hog_ns", &W::hog_ns, 1'000, kNsPerS);
 	using B = BridgeSpec;
 	SpecClass<B>(m, "BridgeSpec")
+		.Part("software", &B::software)
 		.Whole("processing_ns", &B::processing_ns, 0, kNsPerS)
 		.Real("ppm", &B::ppm, -1000, 1000)
 		.Real("wander_ppb_per_s", &B::wander_ppb_per_s, 0, 1e6)
