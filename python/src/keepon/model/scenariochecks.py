@@ -17,6 +17,7 @@ from keepon.model import (
     rates,
     redundancy,
     shaping,
+    software,
     validation,
 )
 from keepon.model.hosts import HOSTS, check_stages
@@ -532,6 +533,7 @@ def check(scenario: Scenario, source: str) -> None:
         crosschecks.check_ptp_gates,
         qdiscs.check,
         shaping.check,
+        software.check,
     ):
         with wrong:
             check_more(scenario, source)

@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from keepon.machines.planned import ETHERNET_MTU, mtu_of
-from keepon.model import foreign, preemption
+from keepon.model import foreign, preemption, software
 from keepon.model.names import ranged
 from keepon.model.plan import Plan, ways_of
 from keepon.model.scenario import Scenario
@@ -277,6 +277,8 @@ def needs(scenario: Scenario, plan: Plan) -> list[str]:
             f"needs {len(bridges_of)} switch{'es' if len(bridges_of) > 1 else ''} with 802.1Qbu:"
             f" frame preemption at {len(merging)} port{'s' if len(merging) > 1 else ''}"
         )
+    if avoided := sorted(software.bridges(scenario)):
+        needed.append(f"software forwards at {', '.join(avoided)}: no bound for what passes")
     mode = scenario.sync.mode
     if mode in CLOCKS:
         talkers = {stream.talker for stream in scenario.stream}

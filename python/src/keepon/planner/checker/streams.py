@@ -97,6 +97,8 @@ def _check_route(given: Given, stream: Stream, entry: PlannedStream) -> str:
             return "a route does not begin at the port its stream leaves by"
         if not set(route) <= set(given.bridges):
             return "a route passes something that is no bridge"
+        if any(given.bridges[node].forwarding != "hardware" for node in route):
+            return "a route passes a bridge that keeps no time"
         if any(pair not in given.links for pair in itertools.pairwise(path)):
             return "a route uses a link that does not exist"
         if (

@@ -136,6 +136,11 @@ def check_supported(scenario: Scenario) -> None:
                 f"key `bridge[{index}].shaper`: must be left out for target vm; its bridges shape"
                 " nothing"
             )
+        if bridge.forwarding != "hardware":
+            raise ConfigError(
+                f'key `bridge[{index}].forwarding` = "{bridge.forwarding}": must be "hardware" for'
+                " target vm, whose bridges take processing_ns"
+            )
         if bridge.preemptable:
             raise ConfigError(
                 f"key `bridge[{index}].preemptable`: must be left out for target vm; its wires have"
