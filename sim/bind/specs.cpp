@@ -500,6 +500,17 @@ void BindPsfp(nb::module_ &m)
 		.Parts("filters", &P::filters);
 }
 
+void BindAts(nb::module_ &m)
+{
+	using A = AtsSpec;
+	SpecClass<A>(m, "AtsSpec")
+		.Any("flows", &A::flows)
+		.Whole("cir_bps", &A::cir_bps, 1, 100'000'000'000)
+		.Whole("cbs_bytes", &A::cbs_bytes, 1, kU32Max)
+		.Whole("max_residence_ns", &A::max_residence_ns, 0, 1000 * kNsPerS)
+		.Whole("group", &A::group, 0, 65'535);
+}
+
 void BindFrer(nb::module_ &m)
 {
 	using R = RecoverySpec;
@@ -559,6 +570,7 @@ void BindSpecs(nb::module_ &m)
 	BindNodes(m);
 	BindFlows(m);
 	BindPsfp(m);
+	BindAts(m);
 	BindFrer(m);
 	BindSync(m);
 }
@@ -568,6 +580,7 @@ template BridgeSpec Made(nb::handle, const std::string &);
 template StreamSpec Made(nb::handle, const std::string &);
 template LoadSpec Made(nb::handle, const std::string &);
 template PsfpSpec Made(nb::handle, const std::string &);
+template AtsSpec Made(nb::handle, const std::string &);
 template RecoverySpec Made(nb::handle, const std::string &);
 template PtpSpec Made(nb::handle, const std::string &);
 

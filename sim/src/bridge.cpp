@@ -77,6 +77,16 @@ void Bridge::SetPsfp(const PsfpSpec &spec, const std::vector<std::vector<std::ui
 	ingress_.AddFilter(std::move(psfp));
 }
 
+Ats &Bridge::Schedulers()
+{
+	if (!ats_) {
+		auto ats = std::make_unique<Ats>(world_, name_, oscillator_);
+		ats_ = ats.get();
+		ingress_.AddFilter(std::move(ats));
+	}
+	return *ats_;
+}
+
 Frer &Bridge::Redundancy()
 {
 	if (!frer_) {
@@ -118,7 +128,7 @@ void Bridge::OnArrive(std::uint32_t index)
 			packet.frame_bytes += kRtagBytes;
 		else if (arrived.header.sequence >= 0 && decision.sequence < 0)
 			packet.frame_bytes -= kRtagBytes;
-		Enqueue(ports_[exit.port], decision.queue, copy);
+		Enqueue(ports_[exit.port], decision.queue, copy, decision.wait);
 	}
 	if (copies == 0) {
 		world_.Lose(node_, arrived.flow, arrived.seq,
@@ -151,7 +161,7 @@ void Bridge::OnClockSet()
 		port.egress.Serve();
 }
 
-void Bridge::Enqueue(Port &port, int queue, std::uint32_t packet)
+void Bridge::Enqueue(Port &port, int queue, std::uint32_t packet, TimePs wait)
 {
 	const Packet &frame = world_.packets[packet];
 	if (port.egress.WaitingIn(queue) >= spec_.queue_frames) {
@@ -161,7 +171,8 @@ void Bridge::Enqueue(Port &port, int queue, std::uint32_t packet)
 		return;
 	}
 	port.waiting_max = std::max(port.waiting_max, port.egress.Waiting() + 1);
-	port.egress.Enqueue(queue, { packet, world_.now, frame.frame_bytes });
+	const TimePs eligible = port.egress.Sorts(queue) ? world_.now + wait : world_.now;
+	port.egress.Enqueue(queue, { packet, eligible, frame.frame_bytes });
 }
 
 void Bridge::OnNeverFits(EgressPort &egress, const QueuedFrame &queued)

@@ -288,14 +288,40 @@ void Simulation::SetGates(NodeId bridge, NodeId peer, std::int64_t base_ns,
 	node.bridge->SetGates(port, base_ns, entries);
 }
 
-void Simulation::SetShaper(NodeId bridge, NodeId peer, int queue, std::int64_t idle_slope_bps)
+std::uint32_t Simulation::QueuedPortOf(NodeId bridge, NodeId peer, int queue) const
 {
 	const std::uint32_t port = PortOf(bridge, peer, "shaper");
 	if (queue < 0 || queue >= EgressPort::kQueues)
 		throw ValueError("shaper of " + Quoted(nodes_[bridge].name) + " towards " +
 				 Quoted(nodes_[peer].name) + ": queue " + std::to_string(queue) +
 				 " is not within 0 to 7");
-	nodes_[bridge].bridge->SetShaper(port, queue, idle_slope_bps);
+	return port;
+}
+
+void Simulation::SetShaper(NodeId bridge, NodeId peer, int queue, std::int64_t idle_slope_bps)
+{
+	nodes_[bridge].bridge->SetShaper(QueuedPortOf(bridge, peer, queue), queue, idle_slope_bps);
+}
+
+void Simulation::SetAsynchronous(NodeId bridge, NodeId peer, int queue)
+{
+	nodes_[bridge].bridge->SetAsynchronous(QueuedPortOf(bridge, peer, queue), queue);
+}
+
+void Simulation::AddScheduler(NodeId bridge, const AtsSpec &spec)
+{
+	CheckBuilding();
+	const Node &node = NodeAt(bridge, "bridge");
+	std::vector<std::uint32_t> streams;
+	for (const FlowId flow : spec.flows) {
+		if (!node.bridge || flow >= world_.flows.size())
+			throw ValueError("scheduler at " + Quoted(node.name) +
+					 ": it is no bridge, or flow " + std::to_string(flow) +
+					 " does not exist");
+		streams.push_back(node.bridge->Ingress().StreamOf(world_.flows[flow].header));
+	}
+	if (!streams.empty())
+		node.bridge->Schedulers().Add(streams, spec);
 }
 
 void Simulation::SetPreemption(NodeId bridge, NodeId peer, std::int64_t queues,

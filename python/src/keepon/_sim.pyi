@@ -246,6 +246,16 @@ class PsfpSpec:
     filters: list[StreamFilterSpec] = ...
 
 @dataclass(kw_only=True)
+class AtsSpec:
+    """ATS scheduler of a stream at a bridge (clause 8.6.11); frames count with preamble and gap."""
+
+    flows: list[int]  # whose frames are its stream
+    cir_bps: int
+    cbs_bytes: int
+    max_residence_ns: int
+    group: int = ...
+
+@dataclass(kw_only=True)
 class RecoverySpec:
     """Sequence recovery of a stream at a node (IEEE Std 802.1CB-2017 clauses 7.4.3 and 7.4.4)."""
 
@@ -400,6 +410,12 @@ class Simulation:
 
     def set_shaper(self, bridge: int, peer: int, queue: int, idle_slope_bps: int) -> None:
         """Credit-based shaper of a queue of a bridge's port, after its gates."""
+
+    def set_asynchronous(self, bridge: int, peer: int, queue: int) -> None:
+        """A queue of a bridge's port sends frames by the eligibility times that schedulers gave them."""
+
+    def add_scheduler(self, bridge: int, spec: AtsSpec) -> None:
+        """ATS scheduler; what would wait for too long is lost at `NAME maximum residence time`."""
 
     def add_way(self, stream: int, route: list[int]) -> None:
         """Another way of a stream to its one listener: bridges send copies by all ways."""

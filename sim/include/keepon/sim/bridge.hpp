@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "keepon/sim/ats.hpp"
 #include "keepon/sim/egress_port.hpp"
 #include "keepon/sim/frer.hpp"
 #include "keepon/sim/gates.hpp"
@@ -57,9 +58,16 @@ public:
 		      const std::vector<GateEntry> &entries);
 	/// Shape \p queue of a port, whose gates stay as they are.
 	void SetShaper(std::uint32_t port, int queue, std::int64_t idle_slope_bps);
+	/// \p queue of a port sends by eligibility time, if it is a frame of a stream with a scheduler.
+	void SetAsynchronous(std::uint32_t port, int queue)
+	{
+		ports_[port].egress.SortByEligibility(queue);
+	}
 	void SetPreemption(std::uint32_t port, const MacMerge &merge);
 	/// \param streams  handles of each filter's streams
 	void SetPsfp(const PsfpSpec &spec, const std::vector<std::vector<std::uint32_t>> &streams);
+	/// Its ATS schedulers, made when they are asked for.
+	Ats &Schedulers();
 	/// Its sequence generation and recovery, made when it is asked for.
 	Frer &Redundancy();
 	/// What it does with frames that have arrived.
@@ -84,7 +92,7 @@ public:
 	}
 
 private:
-	void Enqueue(Port &port, int queue, std::uint32_t packet);
+	void Enqueue(Port &port, int queue, std::uint32_t packet, TimePs wait = 0);
 	void OnTransmit(EgressPort &egress, const QueuedFrame &frame,
 			const Transmission &sent) override;
 	void OnNeverFits(EgressPort &egress, const QueuedFrame &frame) override;
@@ -98,6 +106,7 @@ private:
 	std::deque<Port> ports_; // they stay where they are
 	IngressPipeline ingress_;
 	const Psfp *psfp_ = nullptr; // of ingress_
+	Ats *ats_ = nullptr;         // of ingress_
 	Frer *frer_ = nullptr;       // of ingress_
 };
 

@@ -198,6 +198,15 @@ struct PsfpSpec {
 	std::vector<StreamFilterSpec> filters;
 };
 
+/// ATS scheduler of a stream at a bridge; frames count with preamble and gap.
+struct AtsSpec {
+	std::vector<FlowId> flows; // whose frames are its stream
+	std::int64_t cir_bps = 1;
+	std::int64_t cbs_bytes = 1;
+	std::int64_t max_residence_ns = 0;
+	std::uint32_t group = 0; // of all that come from the same traffic class of a neighbour
+};
+
 /// Sequence recovery of a stream at a node (IEEE Std 802.1CB-2017 clause 7.4.3), and its latent
 /// error detection (clause 7.4.4).
 struct RecoverySpec {
