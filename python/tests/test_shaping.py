@@ -31,7 +31,8 @@ SLOPES = {5: 10_976_000, 6: 21_952_000}
 
 def shaper(slopes: dict[int, int], **more: Any) -> str:
     each = "".join(
-        f"{{ priority = {priority}, idle_slope_bps = {slope} }}, "
+        f"{{ priority = {priority}, "
+        + (f"idle_slope_bps = {slope} }}, " if slope else 'kind = "asynchronous" }, ')
         for priority, slope in slopes.items()
     )
     keys = "".join(f"{key} = {value}\n" for key, value in more.items())
@@ -142,8 +143,10 @@ def test_a_run_sees_what_others_saw() -> None:
         assert entry["outcome"] == "met" and 0.99 * core4inet_ns < seen_ns <= core4inet_ns
 
 
-def cameras(seed: int) -> Scenario:
-    """Three bridges in a row with devices at the first two, and two or three shaped classes."""
+def cameras(seed: int, kinds: random.Random | None = None) -> Scenario:
+    """Three bridges in a row with devices at them, and two or three shaped classes; with `kinds`
+    some of them asynchronous, at some bridges.
+    """
     draw = random.Random(seed)
     names = [f"b{number}" for number in range(3)]
     sync = draw.choice(("", 'sync = { mode = "gptp", grandmaster = "plc" }\n'))
@@ -166,7 +169,10 @@ def cameras(seed: int) -> Scenario:
             if own["priority"] in slopes:
                 slopes[own["priority"]] += int(rate_bps * draw.choice((1.001, 1.5))) + 1
     for name in names:
-        parts += [bridge(name, "none"), shaper({each: max(own, 1) for each, own in slopes.items()}),
+        given = {each: max(own, 1) for each, own in slopes.items()}
+        if kinds is not None:
+            given |= {each: 0 for each in given if kinds.random() < 0.7}
+        parts += [bridge(name, "none"), shaper(given),
                   f"clock_ppm = {draw.choice((-90.0, 0.0, 90.0))}\n"]  # fmt: skip
     load = {"id": "be", "talker": "plc", "listener": "R", "rate_bps": 400_000_000, "priority": 0}
     set_point = stream("set", "plc", "R", priority=7, frame_bytes=300)

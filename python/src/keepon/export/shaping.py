@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
+from keepon.errors import ConfigError
 from keepon.export import shell
 from keepon.export.exported import Planned, port_name
 from keepon.machines.queues import PRIORITIES
@@ -74,7 +75,19 @@ def _credits(
 
 
 def lines(planned: Planned, bridge: Bridge) -> Iterator[str]:
-    """What a bridge's script does for its shapers, once its gates are there."""
+    """What a bridge's script does for its shapers, once its gates are there.
+
+    Raises:
+        ConfigError: it has asynchronous ones.
+    """
+    for place, shaper in enumerate(bridge.shaper):
+        if shaper.kind == "asynchronous":
+            index = planned.scenario.bridge.index(bridge)
+            raise ConfigError(
+                f'key `bridge[{index}].shaper[{place}].kind` (bridge "{bridge.name}") ='
+                ' "asynchronous": Linux has no such shaper; set the schedulers of the plan'
+                ' (bridges.NAME.schedulers) by the switch\'s own tools, or choose "credit-based"'
+            )
     topology, roots = Topology(planned.scenario), own_roots(planned, bridge)
     levels = [bridge.class_of(priority) for priority in range(8)]
     levels += [levels[0]] * (PRIORITIES - len(levels))

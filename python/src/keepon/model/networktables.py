@@ -231,7 +231,7 @@ class Bridge(Table):
     priority changes nothing, nothing shuts a gate for good, a gate is open until its base time,
     what a gate drops counts as octets, and meters count MSDUs (docs/tsn.md)."""
     shaper: list[Shaper] = Field(default_factory=list)
-    """Credit-based shapers of its ports. Plans have bounds for streams of bought devices (driver
+    """Shapers of its ports. Plans have bounds for streams of bought devices (driver
     foreign) in shaped classes, which only these may have (docs/tsn.md). Target sim only."""
     queue_frames: Annotated[int, Whole(1, 1_000_000)] = 1024
     """Frames that a queue of a port holds; what comes then is lost. Plans keep to it. Target vm

@@ -208,6 +208,20 @@ class PlannedFilter(TypedDict):
 
 
 @with_config(CLOSED)
+class PlannedScheduler(TypedDict):
+    """The ATS scheduler of a stream."""
+
+    stream: str
+    """id"""
+    cir_bps: AtLeastOne
+    """committed information rate, frames with preamble and gap"""
+    cbs_bytes: AtLeastOne
+    """committed burst size"""
+    max_residence_ns: AtLeastOne
+    """how long a frame may wait for its eligibility time; what would wait longer is discarded"""
+
+
+@with_config(CLOSED)
 class PlannedCycles(TypedDict):
     """Cycles of cyclic queuing and forwarding."""
 
@@ -227,6 +241,8 @@ class PlannedBridge(TypedDict):
     """ports that streams leave by, by neighbour"""
     stream_filters: NotRequired[list[PlannedFilter]]
     """of per-stream policing (`bridge.police`), or of cyclic queuing and forwarding"""
+    schedulers: NotRequired[list[PlannedScheduler]]
+    """of asynchronous traffic shaping (`bridge.shaper`)"""
     cqf: NotRequired[PlannedCycles]
     """cyclic queuing and forwarding (`bridge.gates`)"""
 

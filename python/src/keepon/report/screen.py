@@ -265,7 +265,16 @@ def needs(scenario: Scenario, plan: Plan) -> list[str]:
             f" most {max(map(len, policing))} stream filters; in all {gates} stream gates, {meters}"
             f" flow meters"
         )
-    classes = [{own.priority for own in bridge.shaper} for bridge in scenario.bridge]
+    schedulers = [bridge.get("schedulers", []) for bridge in plan["bridges"].values()]
+    if ats := [own for own in schedulers if own]:
+        needed.append(
+            f"needs {len(ats)} switch{'es' if len(ats) > 1 else ''} with 802.1Qcr: at most"
+            f" {max(map(len, ats))} ATS schedulers"
+        )
+    classes = [
+        {own.priority for own in bridge.shaper if own.kind == "credit-based"}
+        for bridge in scenario.bridge
+    ]
     if shaped := [own for own in classes if own]:
         needed.append(
             f"needs {len(shaped)} switch{'es' if len(shaped) > 1 else ''} with 802.1Qav: at most"

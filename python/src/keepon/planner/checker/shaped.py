@@ -4,6 +4,11 @@ by one, where the planner has bursts and rates.
 
 All times are of the wire: a frame takes its own time, a shaper's credit is the time that its class
 may send, and grows with its share of the rate.
+
+Frames come to a class with asynchronous traffic shaping as the schedulers of the plan let them go:
+so many at once, and then by turns. What frames of a group take to the next bridge at most is the
+longest of them: a schedule in which each took this long would keep the order and all turns, and
+schedulers there keep no frame longer than any such schedule.
 """
 
 from __future__ import annotations
@@ -16,8 +21,9 @@ from functools import cache
 
 from keepon.model.plan import Draft
 from keepon.model.scenario import Stream
+from keepon.model.shaping import asynchronous
 from keepon.planner.checker.given import Given, Place
-from keepon.planner.checker.spans import frame_ps, span_ps
+from keepon.planner.checker.spans import clock_ps, frame_ps, span_ps
 from keepon.planner.checker.streams import sum_ps
 from keepon.planner.checker.unplanned import Unplanned
 
@@ -65,12 +71,18 @@ class Shapes:
             for way in ways
             for number, place in enumerate(itertools.pairwise(way[1:]))
         }
+        self._schedulers = {
+            (name, entry["stream"]): entry
+            for name, bridge in given.plan["bridges"].items()
+            for entry in bridge.get("schedulers", [])
+        }
         self.waits: dict[tuple[Place, str], Fraction | None] = dict.fromkeys(
             self._ports, Fraction(0)
         )
         # What a port does to a stream shows behind it: as many rounds as ports settle it.
         for _ in range(len(self._ports) + 1):
             found = {key: self._wait_ps(*key) for key in self._ports}
+            found = {key: self._with_group_ps(key, found) for key in found}
             if found == self.waits:
                 break
             self.waits = found
@@ -81,16 +93,112 @@ class Shapes:
         """The shaped classes of a port, and what share of its rate each has."""
         bridge, found = self._given.bridges[place[0]], {}
         for shaper in bridge.shaper:
-            if not shaper.ports or place[1] in shaper.ports:
+            slope_bps = shaper.idle_slope_bps
+            if slope_bps is not None and (not shaper.ports or place[1] in shaper.ports):
                 rate_bps = Fraction(8 * 10**12, self._given.links[place][0])
-                found[bridge.class_of(shaper.priority)] = shaper.idle_slope_bps / rate_bps
+                found[bridge.class_of(shaper.priority)] = slope_bps / rate_bps
         return found
+
+    def classes(self, place: Place) -> set[int]:
+        """The shaped classes of a port, of either kind."""
+        return {*self.share(place), *asynchronous(self._given.bridges[place[0]], place[1])}
+
+    def sorts(self, place: Place, name: str) -> bool:
+        """Whether frames of a stream leave by their eligibility times."""
+        bridge = self._given.bridges[place[0]]
+        return self._queue(place, name) in asynchronous(bridge, place[1])
+
+    def _groups(self, place: Place) -> list[str]:
+        """Streams that come from the schedulers before a port to those behind it."""
+        return [
+            name for (after, name), ports in self._ports.items()
+            if ports and ports[-1] == place and self.sorts(place, name) and self.sorts(after, name)
+        ]  # fmt: skip
+
+    def _with_group_ps(
+        self, key: tuple[Place, str], waits: dict[tuple[Place, str], Fraction | None]
+    ) -> Fraction | None:
+        """What a frame waits at a port, and at the scheduler behind it."""
+        (place, name), taken = key, waits[key]
+        group = [one for one in self._groups(place) if self._queue(place, one) == self._queue(*key)]
+        if name in group:
+            known = [
+                wait + span_ps(self._given, place, self._streams[one].frame_bytes, 1)
+                for one in group if (wait := waits[place, one]) is not None
+            ]  # fmt: skip
+            taken = max(known) - self._alone_ps(place, name) if len(known) == len(group) else None
+        return None if taken is None else taken + self._first_ps(place, name)
+
+    def _first_ps(self, place: Place, name: str) -> int:
+        """What the first scheduler keeps of a frame, or of one before it: at talkers frames begin
+        with a byte.
+        """
+        before = self._ports[place, name][-1:]
+        if not self.sorts(place, name) or (before and self.sorts(before[0], name)):
+            return 0
+        return max(self._given.links[way[0], way[1]][0] for way, *_ in self.ways.values())
+
+    def _alone_ps(self, place: Place, name: str) -> int:
+        return self._given.links[place][0] * self._streams[name].frame_bytes
+
+    def _lets_go(self, place: Place, name: str) -> _Comer | None:
+        """What a scheduler lets go at most: a burst, then frames by turns."""
+        entry, own_bytes = self._schedulers.get((place[0], name)), self._bytes(name)
+        if entry is None:
+            return None
+        length_ps = span_ps(self._given, place, own_bytes, 1)
+        turn_ps = self._turn_ps(place[0], name, -1)
+        more = Fraction(entry["cbs_bytes"], own_bytes) - 1
+        return _Comer(self._queue(place, name), length_ps, turn_ps, more * turn_ps)
+
+    def _bytes(self, name: str) -> int:
+        return self._streams[name].frame_bytes + _OVERHEAD_BYTES
+
+    def _turn_ps(self, bridge: str, name: str, side: int) -> Fraction:
+        rate_bps = self._schedulers[bridge, name]["cir_bps"]
+        return clock_ps(
+            self._given, bridge, Fraction(self._bytes(name) * 8 * 10**12, rate_bps), side
+        )
+
+    def held_up(self) -> Iterator[str]:
+        """Schedulers that are not there, or hold frames for longer than is known, or than frames
+        may wait.
+        """
+        wanted = {(place[0], name): place for place, name in self._ports if self.sorts(place, name)}
+        for name, stream in self._schedulers.keys() ^ wanted.keys():
+            yield f"{stream} has a scheduler at {name} or none, and should not"
+        for (bridge, name), place in wanted.items():
+            entry, ports = self._schedulers.get((bridge, name)), self._ports[place, name]
+            if entry is None:
+                continue
+            comer = self._arrives(place, name)
+            kept_ps = Fraction(self._first_ps(place, name))
+            if ports and self.sorts(ports[-1], name):
+                fastest_ps = span_ps(self._given, ports[-1], self._streams[name].frame_bytes, -1)
+                comer = self._lets_go(ports[-1], name)
+                kept_ps = self._alone_ps(ports[-1], name) + (
+                    self.waits[ports[-1], name] or Fraction(0)
+                )
+                kept_ps -= fastest_ps
+            burst = Fraction(entry["cbs_bytes"], self._bytes(name))
+            if (
+                comer is None
+                or self._turn_ps(bridge, name, 1) > comer.period_ps
+                or burst < 1 + comer.jitter_ps / comer.period_ps
+            ):
+                yield f"{name}: its scheduler at {bridge} may keep frames longer than is known"
+            residence_ps = Fraction(1000 * entry["max_residence_ns"])
+            if clock_ps(self._given, bridge, residence_ps, -1) < kept_ps:
+                yield f"{name}: its scheduler at {bridge} may discard frames"
 
     def _queue(self, place: Place, name: str) -> int:
         return self._given.bridges[place[0]].class_of(self._streams[name].priority)
 
     def _comer(self, place: Place, name: str) -> _Comer | None:
         """A stream at a port; None: nothing is known of its jitter there."""
+        return (self._lets_go if self.sorts(place, name) else self._arrives)(place, name)
+
+    def _arrives(self, place: Place, name: str) -> _Comer | None:
         stream = self._streams[name]
         early_ps = self._early_ps(name)
         waits = [self.waits[before, name] for before in self._ports[place, name]]
@@ -198,6 +306,12 @@ class Shapes:
                 if port == place and wait is not None:
                     longest[own] = max(longest.get(own, Fraction(0)), wait)
             for own, wait in longest.items():
+                kept_ns = [
+                    self._schedulers[place[0], name]["max_residence_ns"]
+                    for port, name in ports
+                    if port == place and self._queue(place, name) == own and self.sorts(place, name)
+                ]
+                wait += 1000 * max(kept_ns, default=0)
                 comers = self._comers(place, own)
                 count = sum(each.within(wait) for each in comers if each and each.queue == own)
                 names = [name for port, name in ports if port == place]
@@ -262,8 +376,10 @@ def check(given: Given, unplanned: Unplanned, plan: Draft, streams: list[Stream]
     found = [
         f"{window.stream} has its instants and a shaper on its way from {window.place[0]}"
         for window in given.windows
-        if given.queue(window.stream, window.place) in shapes.share(window.place)
+        if given.queue(window.stream, window.place) in shapes.classes(window.place)
     ]
+    if found := [*found, *shapes.held_up()]:
+        return found
     found += shapes.crowded(plan)
     for stream in streams:
         entry = plan["streams"][stream.id]

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from keepon._sim import LoadSpec, Simulation, StreamSpec
+from keepon._sim import AtsSpec, LoadSpec, Simulation, StreamSpec
 from keepon.measure import results
 from keepon.measure.due import Schedule, schedule
 from keepon.measure.results import FrameArrays
@@ -16,9 +16,9 @@ from keepon.model import preemption
 from keepon.model.foreign import sent_period_ns
 from keepon.model.gates import ALL_GATES
 from keepon.model.hosts import Sourced
-from keepon.model.plan import Plan
+from keepon.model.plan import Plan, PlannedScheduler
 from keepon.model.scenario import Load, Scenario, Stream
-from keepon.model.shaping import slopes
+from keepon.model.shaping import asynchronous, slopes
 from keepon.model.timing import epoch_ns_for, talk_start_ns
 from keepon.model.topology import Topology
 from keepon.targets.sim import frer, psfp, timesync
@@ -78,6 +78,10 @@ class Build:
                 for queue, slope_bps in slopes(bridge, peer).items():
                     ends = (self.nodes[bridge.name], self.nodes[peer])
                     self.simulation.set_shaper(*ends, queue, slope_bps)
+                for queue in asynchronous(bridge, peer):
+                    self.simulation.set_asynchronous(
+                        self.nodes[bridge.name], self.nodes[peer], queue
+                    )
         for (name, peer), bridge in preemption.ports(scenario).items():
             self.simulation.set_preemption(
                 self.nodes[name],
@@ -98,6 +102,8 @@ class Build:
             if bridge.stream_filter or planned:
                 filters = psfp.psfp_spec(scenario, bridge, planned, flows)
                 self.simulation.set_psfp(self.nodes[bridge.name], filters)
+            if document is not None:
+                self._add_schedulers(bridge.name, document.get("schedulers", []), flows)
         for stream in scenario.stream:
             if stream.redundancy > 1:
                 frer.add(self.simulation, self.nodes, stream, plan, self.streams[stream.id])
@@ -118,6 +124,27 @@ class Build:
             self.simulation.add_fault(
                 fault.kind, self.nodes[node], round(fault.at_s * 1e9), fault.value_ns, number
             )
+
+    def _add_schedulers(
+        self, bridge: str, schedulers: list[PlannedScheduler], flows: dict[str, list[int]]
+    ) -> None:
+        """Schedulers of a bridge; a group is what comes from one traffic class of a neighbour."""
+        scenario, groups = self.scenario, dict[tuple[str, int], int]()
+        for planned in schedulers:
+            stream = next(each for each in scenario.stream if each.id == planned["stream"])
+            entry = self.plan["streams"][stream.id]
+            route = next(way for way in entry["routes"].values() if bridge in way)
+            before = [stream.talker, *route][route.index(bridge)]
+            above = next((each for each in scenario.bridge if each.name == before), None)
+            own = stream.priority if above is None else above.class_of(stream.priority)
+            spec = AtsSpec(
+                flows=flows[stream.id],
+                cir_bps=planned["cir_bps"],
+                cbs_bytes=planned["cbs_bytes"],
+                max_residence_ns=planned["max_residence_ns"],
+                group=groups.setdefault((before, own), len(groups)),
+            )
+            self.simulation.add_scheduler(self.nodes[bridge], spec)
 
     def schedule(self, stream: Stream) -> Schedule:
         """When frames of a stream are due."""
