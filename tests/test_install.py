@@ -81,9 +81,16 @@ def test_what_is_installed_is_taken_away_and_nothing_else(tmp_path: Path, manual
     assert "nothing was installed with this prefix" in again.stderr
 
 
-def test_the_tree_for_dkms_has_what_every_module_is_made_of(tmp_path: Path) -> None:
-    assert install("--destdir", tmp_path, "--no-manifest", "modules").returncode == 0
-    (tree,) = tmp_path.glob("usr/local/src/keepon-*")
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What dkms builds modules of."""
+    folder = tmp_path_factory.mktemp("modules")
+    assert install("--destdir", folder, "--no-manifest", "modules").returncode == 0
+    (made,) = folder.glob("usr/local/src/keepon-*")
+    return made
+
+
+def test_the_tree_for_dkms_has_what_every_module_is_made_of(tree: Path) -> None:
     folders = {path.parent.name for path in (ROOT / "kernel").rglob("Kbuild")} - {"tests"}
     ours = {name for name in folders if not name.endswith("probe")}
     assert {path.parent.name for path in tree.glob("kernel/*/Kbuild")} == ours
@@ -105,15 +112,11 @@ def test_the_tree_for_dkms_has_what_every_module_is_made_of(tmp_path: Path) -> N
         ("7.4.0-rc1", False), ("10.0.0-amd64", False),
     ],
 )  # fmt: skip
-def test_dkms_leaves_kernels_alone_that_are_not_known(
-    tmp_path: Path, kernel: str, known: bool
-) -> None:
+def test_dkms_leaves_kernels_alone_that_are_not_known(tree: Path, kernel: str, known: bool) -> None:
     """Read as dkms reads it, and, without a kernel, as the script of a package does; dkms 3.0 asks
     for AUTOINSTALL in a function whose own kernelver is empty.
     """
-    assert install("--destdir", tmp_path, "--no-manifest", "modules").returncode == 0
-    (settings,) = tmp_path.glob("usr/local/src/keepon-*/dkms.conf")
-    shown = f'. {settings}; echo "$AUTOINSTALL $BUILD_EXCLUSIVE_KERNEL"'
+    shown = f'. {tree}/dkms.conf; echo "$AUTOINSTALL $BUILD_EXCLUSIVE_KERNEL"'
     hidden = f"source_it() {{ {shown}; }}; read_it() {{ local kernelver=; source_it; }}; read_it"
     for reading in (shown, hidden):
         done = subprocess.run(

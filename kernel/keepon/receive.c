@@ -15,6 +15,7 @@
 #include "keepon/wire.h"
 
 enum { PTP_LENGTH_AT = 2 }; /* messageLength, IEEE Std 1588-2019 section 13.3 */
+enum { BYTES_MIN = ETH_ZLEN - ETH_HLEN };
 
 /* Length on the wire, FCS included. */
 static u32 frame_bytes(const struct sk_buff *skb)
@@ -88,6 +89,21 @@ static u32 packet_bytes(const struct sk_buff *skb, int at, __be16 protocol)
 }
 
 /*
+ * End of the redundancy trailer of PRP (IEC 62439-3) at @at, 0 without one. Its size counts itself
+ * and no tag.
+ */
+static u32 trailer_end(const struct sk_buff *skb, u32 at, u32 tag_bytes)
+{
+	__be16 store[3]; /* number, LAN and size, suffix */
+	const __be16 *trailer = skb_header_pointer(skb, at, sizeof(store), store);
+	u32 end = at + sizeof(store);
+
+	if (!trailer || trailer[2] != htons(ETH_P_PRP))
+		return 0;
+	return (be16_to_cpu(trailer[1]) & 0xfff) == end - tag_bytes ? end : 0;
+}
+
+/*
  * Frames of a keepon link are padded to their slot (C6). linuxptp accepts no message over Ethernet
  * with trailing bytes, and a bridge drops frames longer than the MTU of its port: remove the
  * padding beyond the 60 bytes of any NIC.
@@ -97,17 +113,21 @@ static void strip_padding(struct sk_buff *skb)
 	__be16 protocol = skb->protocol;
 	struct vlan_hdr store;
 	const struct vlan_hdr *vlan = NULL;
+	u32 tag_bytes;
 	u32 bytes;
+	u32 end;
 
 	/* the stack has not removed the tag yet */
 	if (eth_type_vlan(protocol))
 		vlan = skb_header_pointer(skb, 0, sizeof(store), &store);
 	if (vlan)
 		protocol = vlan->h_vlan_encapsulated_proto;
-	bytes = packet_bytes(skb, vlan ? VLAN_HLEN : 0, protocol);
+	tag_bytes = vlan ? VLAN_HLEN : 0;
+	bytes = packet_bytes(skb, tag_bytes, protocol);
 	if (!bytes)
 		return;
-	bytes = max_t(u32, bytes + (vlan ? VLAN_HLEN : 0), ETH_ZLEN - ETH_HLEN);
+	end = trailer_end(skb, max_t(u32, bytes, BYTES_MIN) + tag_bytes, tag_bytes);
+	bytes = end ?: max_t(u32, bytes + tag_bytes, BYTES_MIN);
 	/* On failure the frame stays as it is, for the receiver to judge. */
 	if (bytes < skb->len && pskb_trim_rcsum(skb, bytes))
 		net_dbg_ratelimited("%s: padding of a packet could not be taken off\n",

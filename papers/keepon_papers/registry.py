@@ -20,6 +20,7 @@ from keepon_papers.timed import (
     deviations,
     fejes,
     remedy,
+    switching,
     threeclasses,
     throughput,
     windows,
@@ -85,6 +86,7 @@ STUDIES: dict[str, Study[Any]] = {
     "cochran.table": cochran.STUDY,
     "fejes.fig1": fejes.FIG1,
     "fejes.fig2": fejes.FIG2,
+    "fejes.fig3": switching.FIG3,
     "fejes.sizes": fejes.SIZES,
 }
 

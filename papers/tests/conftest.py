@@ -10,4 +10,4 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 sys.path.append(str(HERE.parents[1] / "python" / "tests"))
 
-from session_settings import refused, scheduler  # noqa: E402, F401
+from session_settings import keepon, refused, scheduler  # noqa: E402, F401

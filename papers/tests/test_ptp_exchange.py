@@ -8,6 +8,7 @@ Tolerances are multiples of standard errors that follow from the number of draws
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -132,8 +133,10 @@ def test_published_settings_are_the_defaults() -> None:
     assert (defaults.granularity_min_us, defaults.granularity_max_us) == (0.8, 12)
 
 
-def points_of(sweep: fig28.Sweep) -> list[fig28.Point]:
-    return [fig28.measure(*point) for point in sweep]
+@cache
+def points_of(sweep: Any, *more: Any, **changes: Any) -> list[fig28.Point]:
+    """What a sweep measures with settings, once."""
+    return [fig28.measure(*point) for point in sweep(chosen(**changes), *more)]
 
 
 def _tolerance_us(x_us: float, samples: int) -> float:
@@ -147,7 +150,7 @@ def _tolerance_us(x_us: float, samples: int) -> float:
 def test_median_offset_error_follows_from_four_uniform_errors(sweep: Any) -> None:
     picked = chosen()
     samples = picked.seeds * (picked.sweep_intervals - 2 * picked.filter_window_samples)
-    for point in points_of(sweep(picked)):
+    for point in points_of(sweep):
         assert point.median_us == pytest.approx(
             UNIFORM_MEDIAN * point.x_us, abs=_tolerance_us(point.x_us, samples)
         )
@@ -158,7 +161,7 @@ def test_median_offset_error_follows_from_four_uniform_errors(sweep: Any) -> Non
 def test_granularity_and_jitter_act_linearly(sweep: Any, quantity: str) -> None:
     # From the free-running counter neighbouring drifts are not kept alike for a whole run, so that
     # medians are sharp.
-    points = points_of(sweep(chosen(ratio_from="counter")))
+    points = points_of(sweep, ratio_from="counter")
     line = fits.line(
         [point.x_us for point in points], [getattr(point, quantity) for point in points]
     )
@@ -168,7 +171,7 @@ def test_granularity_and_jitter_act_linearly(sweep: Any, quantity: str) -> None:
 
 
 def test_published_slope_over_granularity_is_reproduced_and_its_floor_is_not() -> None:
-    points = points_of(fig28.granularity_sweep(chosen()))
+    points = points_of(fig28.granularity_sweep)
     line = fits.line([point.x_us for point in points], [point.median_us for point in points])
     published_slope = (2.7 - 0.5) / (12 - 0.8)
     assert line.slope == pytest.approx(published_slope, rel=0.08)
@@ -177,16 +180,14 @@ def test_published_slope_over_granularity_is_reproduced_and_its_floor_is_not() -
 
 
 def test_two_microseconds_of_jitter_give_the_published_end_points_over_granularity() -> None:
-    first, last = points_of(fig28.granularity_sweep(chosen(ratio_from="counter"), 2.0, 2))
+    first, last = points_of(fig28.granularity_sweep, 2.0, 2, ratio_from="counter")
     assert first.before_us == pytest.approx(0.5, rel=0.08)
     assert last.before_us == pytest.approx(2.7, rel=0.08)
     assert last.before_us / first.before_us == pytest.approx(5.4, rel=0.08)
 
 
 def test_error_grows_with_jitter_and_no_more_per_microsecond_than_with_granularity() -> None:
-    late, grain = (
-        points_of(sweep(chosen())) for sweep in (fig28.jitter_sweep, fig28.granularity_sweep)
-    )
+    late, grain = map(points_of, (fig28.jitter_sweep, fig28.granularity_sweep))
     assert late[-1].median_us / late[0].median_us == pytest.approx(50, rel=0.06)
     slopes = [
         fits.line([p.x_us for p in points], [p.median_us for p in points]).slope

@@ -16,7 +16,7 @@ from typing import Any
 import jsonschema
 import pytest
 from partition_cases import instance
-from schedulability_cases import HARD_SECONDS, QUICK, hard_task, keepon, made, task
+from schedulability_cases import HARD_SECONDS, QUICK, hard_task, made, task
 
 from keepon.errors import ConfigError, PlanRejectedError
 from keepon.model import documents
@@ -133,7 +133,7 @@ def test_the_one_set_without_a_partition_up_to_50_percent_is_as_documented() -> 
 
 
 def test_a_schedule_the_checker_does_not_confirm_is_an_error_and_no_row(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str], keepon: Any
 ) -> None:
     decide = deciding.decide
 
@@ -146,10 +146,7 @@ def test_a_schedule_the_checker_does_not_confirm_is_an_error_and_no_row(
     monkeypatch.setattr(deciding, "decide", wrong)
     with pytest.raises(PlanRejectedError, match="does not hold"):
         find(task([(0, 4, 1)], 8))
-    assert (
-        keepon(monkeypatch, "reproduce", "fig27", "--out", tmp_path / "x", "--workers", 1, *QUICK)
-        == 70
-    )
+    assert keepon("reproduce", "fig27", "--out", tmp_path / "x", "--workers", 1, *QUICK) == 70
     assert "does not hold" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
     monkeypatch.setattr(deciding, "decide", decide)
@@ -283,11 +280,11 @@ def test_the_limit_of_partitions_is_what_goes_without_one() -> None:
 
 @pytest.mark.slow
 def test_command_writes_every_set_and_prints_the_tables(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], keepon: Any
 ) -> None:
     folder = tmp_path / "x"
     more = ("--workers", 1, "--set", "beyond_percent=[60]", "--seed", 3, *QUICK)
-    assert keepon(monkeypatch, "reproduce", "schedulability", "--out", folder, *more) == 0
+    assert keepon("reproduce", "schedulability", "--out", folder, *more) == 0
     printed = capsys.readouterr()
     assert printed.err == ""
     for text in (
@@ -311,7 +308,7 @@ def test_command_writes_every_set_and_prints_the_tables(
     assert levels == [[5, 30, 50], [5, 30, 50, 60]]
     page = (folder / "report.html").read_text()
     assert page.count("<svg") == 2
-    assert keepon(monkeypatch, "report", folder, "--json") == 0
+    assert keepon("report", folder, "--json") == 0
     assert json.loads(capsys.readouterr().out)[0]["published"] == 896
 
 
@@ -395,10 +392,10 @@ def test_wrong_settings_are_refused_in_one_sentence(
     arguments: list[str],
     sentence: str,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
+    keepon: Any,
 ) -> None:
-    assert keepon(monkeypatch, "reproduce", *arguments, "--out", tmp_path / "x") == 2
+    assert keepon("reproduce", *arguments, "--out", tmp_path / "x") == 2
     printed = capsys.readouterr()
     assert printed.out == ""
     assert printed.err.count("\n") == 1

@@ -17,7 +17,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from schedulability_cases import QUICK, hard_task, keepon
+from schedulability_cases import QUICK, hard_task
 
 from keepon import spread
 from keepon.cli import edge
@@ -91,7 +91,11 @@ def interrupting(after: int) -> Iterator[experiment.OnProgress]:
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 def test_ctrl_c_writes_what_is_done(
-    workers: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    workers: int,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    keepon: Any,
 ) -> None:
     # Sets nobody waits for: what is being decided is given up at once.
     monkeypatch.setattr(
@@ -111,7 +115,7 @@ def test_ctrl_c_writes_what_is_done(
         "--set",
         "levels_percent=[5, 30, 50]",
     )
-    assert keepon(monkeypatch, "reproduce", "fig27", *arguments) == 130
+    assert keepon("reproduce", "fig27", *arguments) == 130
     assert sum(os.times()[:4]) - begin_s < 60  # of CPU, children included
     assert set(multiprocessing.active_children()) <= before
     assert (
@@ -129,17 +133,14 @@ _ordinary = sets.tasks
 
 
 def test_ctrl_c_before_the_first_set_writes_nothing(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str], keepon: Any
 ) -> None:
     def pressed(_: Task) -> Finding:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(deciding, "find", pressed)
     monkeypatch.setattr(edge.Settings, "concluded", False)
-    assert (
-        keepon(monkeypatch, "reproduce", "fig27", "--out", tmp_path / "x", "--workers", 1, *QUICK)
-        == 130
-    )
+    assert keepon("reproduce", "fig27", "--out", tmp_path / "x", "--workers", 1, *QUICK) == 130
     assert "interrupted; nothing was written" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
@@ -148,12 +149,8 @@ def test_ctrl_c_before_the_first_set_writes_nothing(
 # --------------------------------------------------------------------------------------------------
 
 
-def refusal(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], out: Path, address: str
-) -> str:
-    code = keepon(
-        monkeypatch, "reproduce", "fig27", "--out", out / "x", "--cluster", address, *QUICK
-    )
+def refusal(capsys: pytest.CaptureFixture[str], out: Path, address: str, keepon: Any) -> str:
+    code = keepon("reproduce", "fig27", "--out", out / "x", "--cluster", address, *QUICK)
     printed = capsys.readouterr()
     assert printed.out == ""
     assert printed.err.count("\n") == 1

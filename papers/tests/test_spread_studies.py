@@ -60,6 +60,7 @@ TINY = {
     "cochran.table": ["samples=200", "settle_s=4"],
     "fejes.fig1": ["packets=200"],
     "fejes.fig2": ["packets=200", "settle_s=4"],
+    "fejes.fig3": ["packets=200"],
     "fejes.sizes": ["packets=200"],
 }
 

@@ -10,14 +10,14 @@ import subprocess
 import sys
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import keepon
 import numpy as np
+from keepon.cli import session
+from keepon.export.exported import Planned
 from keepon.measure.results import FrameArrays
 from keepon.model.loading import load, parse
 from keepon.model.scenario import Scenario
-from keepon.planner import plan as make_plan
 
 ROOT = Path(__file__).resolve().parents[2]
 HABITAT = ROOT / "examples" / "habitat.toml"
@@ -54,11 +54,17 @@ drivers = ["keepon", "standard"]
 """
 
 
+def with_plan(scenario: Scenario | str) -> Planned:
+    """A scenario, or its text, and its plan."""
+    if isinstance(scenario, str):
+        scenario = parse(scenario, "scenario.toml")
+    return Planned(scenario, session.planned(scenario))
+
+
 @cache
-def planned_habitat() -> tuple[Scenario, Any]:
-    """The habitat and its plan, made once: a test that changes the plan changes a copy."""
-    scenario = load(HABITAT)
-    return scenario, make_plan(scenario)
+def planned_example(name: str) -> Planned:
+    """An example and its plan, made once: a test that changes the plan changes a copy."""
+    return with_plan(load(ROOT / "examples" / f"{name}.toml"))
 
 
 def apart(script: str) -> list[str]:

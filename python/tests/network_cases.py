@@ -20,7 +20,7 @@ from keepon.planner.partition.limits import Limits
 from keepon.planner.verify import problems
 
 
-def star(streams: list[dict[str, Any]], extra: str = "", slot_bytes: int = 230) -> Scenario:
+def star(streams: list[dict[str, Any]], extra: str = "", slot_bytes: int | str = 230) -> Scenario:
     """Talkers with slots of 2 us at one bridge, one listener "z" behind it; a stream names its
     talker and keys.
     """

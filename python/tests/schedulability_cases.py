@@ -3,12 +3,9 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from typing import Any
 
-import pytest
-from keepon.cli import app as cli
 from keepon.planner.partition import problem
 from keepon_papers.partitions import generate
 from keepon_papers.partitions.sets import Finding, Task
@@ -16,11 +13,6 @@ from partition_cases import instance
 
 HARD_SECONDS = 0.3
 QUICK = ["--sets", "1", "--set", "levels_percent=[5, 30, 50]"]
-
-
-def keepon(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:
-    monkeypatch.setattr(sys, "argv", ["keepon", *map(str, words)])
-    return cli.main()
 
 
 def task(flows: list[tuple[int, ...]], ring_slots: int, limit_s: float = 30.0) -> Task:

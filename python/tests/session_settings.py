@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What every session of tests is given: Ctrl-C and SIGHUP that mean something, a width, no deadline
-for examples, and the fixtures `refused` and `scheduler`.
+for examples, and the fixtures `keepon`, `refused` and `scheduler`.
 """
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,26 +26,39 @@ if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
 # Workers of xdist have 80 columns, and what is printed goes by that.
 os.environ.pop("COLUMNS", None)
 
+# Thousands of collected tests are looked at for garbage otherwise, 5 % of the time.
+gc.set_threshold(50_000, 20, 20)
+
 # How long an example takes says how busy the machine is.
 settings.register_profile("keepon", deadline=None)
 settings.load_profile("keepon")
 
 
 @pytest.fixture
+def keepon(monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
+    """Runs `keepon` with arguments in this process; its exit code."""
+    from keepon.cli import app
+
+    def run(*arguments: object) -> int:
+        monkeypatch.setattr(sys, "argv", ["keepon", *map(str, arguments)])
+        return app.main()
+
+    return run
+
+
+@pytest.fixture
 def refused(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    keepon: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> Any:
     """Runs `keepon` with arguments in an empty folder and gives the line it must refuse them with,
     the first where several things are wrong.
     """
-    from keepon.cli import app as cli
     from keepon.errors import EXIT_INPUT
 
     monkeypatch.chdir(tmp_path)
 
     def run(*arguments: object) -> str:
-        monkeypatch.setattr(sys, "argv", ["keepon", *map(str, arguments)])
-        code = cli.main()
+        code = keepon(*arguments)
         said = capsys.readouterr()
         assert code == EXIT_INPUT, said.err
         assert said.out == ""

@@ -13,11 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers import HABITAT, TWO_STATIONS, planned_habitat
+from helpers import HABITAT, TWO_STATIONS, planned_example
 from keepon.cli import app as cli
 from keepon.errors import EXIT_MET, EXIT_MISSED, ConfigError
 from keepon.model import documents, loading
-from keepon.planner.verify import verify
 
 CASES = Path(__file__).parent / "cases"
 
@@ -159,13 +158,10 @@ def test_a_plan_without_its_status_is_refused(refused: Any) -> None:
     )
 
 
-_PLAN = json.loads(json.dumps(verify(*planned_habitat())))
-
-
 def test_a_plan_that_breaks_its_schema_is_refused_with_the_key(
     refused: Any, tmp_path: Path
 ) -> None:
-    changed = copy.deepcopy(_PLAN)
+    changed = copy.deepcopy(planned_example("habitat").plan)
     changed["streams"]["F2"]["windows"][0]["open_ps"] = "soon"
     path = tmp_path / "plan.json"
     path.write_text(json.dumps(changed), encoding="utf-8")
@@ -266,7 +262,7 @@ def test_a_result_folder_that_is_not_whole_is_refused(
 def test_an_instant_of_a_plan_that_64_bits_cannot_hold_is_refused(
     refused: Any, tmp_path: Path, value: int
 ) -> None:
-    changed = copy.deepcopy(_PLAN)
+    changed = copy.deepcopy(planned_example("habitat").plan)
     changed["streams"]["F2"]["windows"][0]["last_ps"] = value
     path = tmp_path / "plan.json"
     path.write_text(json.dumps(changed), encoding="utf-8")
@@ -277,7 +273,8 @@ def test_an_instant_of_a_plan_that_64_bits_cannot_hold_is_refused(
 
 def test_a_whole_number_that_a_float_cannot_hold_is_refused(refused: Any, tmp_path: Path) -> None:
     path = tmp_path / "plan.json"
-    path.write_text(json.dumps({**_PLAN, "seconds": 10**400}), encoding="utf-8")
+    plan = planned_example("habitat").plan
+    path.write_text(json.dumps({**plan, "seconds": 10**400}), encoding="utf-8")
     sentence = refused("export", HABITAT, "--plan", path, "--format", "dot", "--out", "x")
     assert "plan.json: not JSON (1000" in sentence and "is no finite number" in sentence
 

@@ -147,7 +147,7 @@ def test_acknowledgements_that_a_host_cannot_take_are_named() -> None:
 def test_best_effort_is_not_blamed_for_what_is_late_without_it() -> None:
     """24 frames in a row, 11 us each in the driver, are more than ETF's delta of 150 us."""
     load = {"id": "L", "talker": "a", "listener": "c", "rate_bps": 1_000_000, "frame_bytes": 100}
-    streams = [stream(f"S{number}", "a", "z") for number in range(24)]
+    streams = [stream(f"S{number}", "a", "z", offset_ns=4_000 * number) for number in range(24)]
     found = unsent(
         leaf("a"), leaf("c"), leaf("z"), bridge("sw"), *(link(name, "sw") for name in "acz"),
         *(entry.replace("advance_ns = 800000\n", "") for entry in streams), table("load", load),

@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from keepon.machines.planned import Guest, link_options, mtu_of
@@ -17,7 +18,6 @@ from keepon.model.scenario import Scenario
 from keepon.model.wire import TAGGED_HEADER_BYTES
 from keepon.planner import plan as make_plan
 from keepon.planner.verify import problems, verify
-from schedulability_cases import keepon
 from station_cases import Table, network
 from test_long_frames_planned import drawn, keeps, ran, station, stream
 
@@ -177,10 +177,10 @@ def test_a_load_longer_than_its_ports_frames_is_refused(kind: str) -> None:
 
 
 def test_a_plan_says_which_mtu_stations_come_up_with(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], keepon: Any
 ) -> None:
     example = Path(__file__).resolve().parents[2] / "examples" / "gateway.toml"
-    assert keepon(monkeypatch, "plan", example, "--out", tmp_path / "plan.json") == 0
+    assert keepon("plan", example, "--out", tmp_path / "plan.json") == 0
     assert "MTU 1500: gateway.0..1, " in capsys.readouterr().out
 
 

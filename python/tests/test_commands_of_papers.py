@@ -7,27 +7,22 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
-from keepon.cli import app as cli
 from keepon.cli import papers
 from keepon.errors import EXIT_ENVIRONMENT, EXIT_MET
 
 REMEDY = "run it from a checkout set up with `scripts/setup run`"
 
 
-def keepon(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:
-    monkeypatch.setattr(sys, "argv", ["keepon", *map(str, words)])
-    return cli.main()
-
-
 @pytest.mark.parametrize("name", papers.PUBLISHED)
 def test_they_are_commands_like_others(
-    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    name: str, capsys: pytest.CaptureFixture[str], keepon: Any
 ) -> None:
-    assert keepon(monkeypatch, "--help") == EXIT_MET
+    assert keepon("--help") == EXIT_MET
     assert f"\n  {name} " in capsys.readouterr().out
-    assert keepon(monkeypatch, name, "--help") == EXIT_MET
+    assert keepon(name, "--help") == EXIT_MET
     assert f"keepon {name} [OPTIONS]" in capsys.readouterr().out
 
 
@@ -36,22 +31,23 @@ def test_without_their_package_they_are_refused(
     words: tuple[object, ...],
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
+    keepon: Any,
 ) -> None:
     monkeypatch.setattr(papers, "entry_points", lambda **_: ())
-    assert keepon(monkeypatch, *words) == EXIT_ENVIRONMENT
+    assert keepon(*words) == EXIT_ENVIRONMENT
     refused = capsys.readouterr().err
     assert refused.startswith(f"keepon: command {words[0]}: ") and REMEDY in refused
     assert refused.count("\n") == 1
-    assert keepon(monkeypatch, "--help") == EXIT_MET
+    assert keepon("--help") == EXIT_MET
     assert f"\n  {words[0]} " not in capsys.readouterr().out
 
 
 def test_without_their_package_a_study_is_not_reported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], keepon: Any
 ) -> None:
     monkeypatch.setattr(papers, "entry_points", lambda **_: ())
     (tmp_path / "result.json").write_text(json.dumps({"schema": "keepon.study/1"}))
-    assert keepon(monkeypatch, "report", tmp_path) == EXIT_ENVIRONMENT
+    assert keepon("report", tmp_path) == EXIT_ENVIRONMENT
     refused = capsys.readouterr().err
     assert refused.startswith("keepon: report of a study: ") and REMEDY in refused
 

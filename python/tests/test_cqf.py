@@ -249,6 +249,7 @@ CHANGED = {
                'name = "t0"\ndriver = "standard"'),
     "other_priority": ('id = "s1"', 'id = "s1"\npriority = 3'),
     "cycle_of_b1": (CQF_B1, CQF_B1.replace("100000", "50000")),
+    "slow": ('ends = ["t0", "b0"]', 'ends = ["t0", "b0"]\nrate_bps = 10_000_000'),
     "missing": ("\ncqf_cycle_ns = 100000", ""),
     "asymmetry": ('ends = ["b0", "b1"]', 'ends = ["b0", "b1"]\nasymmetry_ns = 8_000'),
 }  # fmt: skip
@@ -282,6 +283,11 @@ CHANGED = {
         ({"gates_of_b1": ""}, 'must not lead over "b1" too, whose gates are not "cqf"'),
         ({"driver": ""}, "must send in the cycle"),
         ({"other_priority": ""}, "must have traffic class 5"),
+        ({"profile": '"ksz9477"'}, 'profile` = "ksz9477": has no gates for gates = "cqf"'),
+        # 400 bytes at 10 Mb/s: 320 us and 6.4 of preamble, a cable of 50 ns, a frame may begin 832
+        # ns (a byte, and 32 of the comparator) late; and 1 ps more.
+        ({"slow": ""},
+         'must be at least 327283, in which a frame of stream "s0" passes the link of its talker'),
         ({"missing": ""}, "needs cqf_cycle_ns; state it"),
         ({"cycle_of_b1": ""}, 'must be the 100000 of bridge "b0"; choose one'),
     ],

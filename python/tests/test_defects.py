@@ -6,7 +6,6 @@ plan" or "missed".
 from __future__ import annotations
 
 import copy
-import sys
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,6 @@ from typing import Any
 import pytest
 from helpers import TWO_STATIONS
 from keepon import __version__
-from keepon.cli import app as cli
 from keepon.cli import planning
 from keepon.measure import results
 from keepon.model.plan import Plan
@@ -29,11 +27,6 @@ def _too_early(*given: Any) -> Plan:
     return plan
 
 
-def _keepon(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
-    monkeypatch.setattr(sys, "argv", ["keepon", *map(str, arguments)])
-    return cli.main()
-
-
 def _printed(captured: pytest.CaptureFixture[str]) -> list[str]:
     printed = captured.readouterr()
     assert printed.out == ""
@@ -41,11 +34,11 @@ def _printed(captured: pytest.CaptureFixture[str]) -> list[str]:
 
 
 def test_a_plan_that_its_checker_rejects(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, keepon: Any
 ) -> None:
     out = tmp_path / "plan.json"
     monkeypatch.setattr(planning, "make_plan", _too_early)
-    assert _keepon(monkeypatch, "plan", TWO_STATIONS, "--out", out) == 70
+    assert keepon("plan", TWO_STATIONS, "--out", out) == 70
     what, line = _printed(capsys)
     assert what.startswith("keepon: the plan failed its independent check: ")
     assert line.startswith(
@@ -57,17 +50,17 @@ def test_a_plan_that_its_checker_rejects(
 
 
 def test_a_plan_that_fails_in_the_simulator(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], keepon: Any
 ) -> None:
     monkeypatch.setattr(planning, "make_plan", _too_early)
     monkeypatch.setattr(planning, "verify", lambda _scenario, plan, _look: plan)
-    assert _keepon(monkeypatch, "plan", TWO_STATIONS) == 70
+    assert keepon("plan", TWO_STATIONS) == 70
     assert _printed(capsys)[0].startswith("keepon: the plan failed in the simulator: ")
 
 
 @pytest.mark.slow
 def test_accounts_that_do_not_add_up(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, keepon: Any
 ) -> None:
     check_flow = results.check_flow
 
@@ -75,19 +68,19 @@ def test_accounts_that_do_not_add_up(
         check_flow(whole | {"submitted": whole["submitted"] + 1}, *more)
 
     monkeypatch.setattr(results, "check_flow", one_too_many)
-    assert _keepon(monkeypatch, "run", TWO_STATIONS, "--out", tmp_path / "x") == 70
+    assert keepon("run", TWO_STATIONS, "--out", tmp_path / "x") == 70
     assert "submitted is not verdicts + pending" in _printed(capsys)[0]
     assert not (tmp_path / "x").exists()
 
 
 def test_what_nobody_expected(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], keepon: Any
 ) -> None:
     def broken(*_: Any) -> Plan:
         raise IndexError("list index out of range")
 
     monkeypatch.setattr(planning, "make_plan", broken)
-    assert _keepon(monkeypatch, "plan", TWO_STATIONS) == 70
+    assert keepon("plan", TWO_STATIONS) == 70
     what, line = _printed(capsys)
     assert (
         what == "keepon: internal error (IndexError: list index out of range); --debug shows where"

@@ -57,8 +57,8 @@ def test_a_wrong_name_is_answered_with_the_names(tmp_path: Path) -> None:
     done = keepon("examples", "gpt", folder=tmp_path)
     assert done.returncode == 2
     assert done.stderr == (
-        'keepon: argument NAME = "gpt": must be one of cqf, gateway, gptp, habitat, plain-cell,'
-        " policing, preemption, redundancy, robot-cell, shaping, three-classes, three-stations,"
-        " two-stations; choose one\n"
+        'keepon: argument NAME = "gpt": must be one of asynchronous, cqf, gateway, gptp,'
+        " habitat, plain-cell, policing, preemption, redundancy, robot-cell, shaping, software,"
+        " three-classes, three-stations, two-stations; choose one\n"
     )
     assert list(tmp_path.iterdir()) == []

@@ -15,23 +15,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers import HABITAT, ROBOT_CELL, ROOT, small
+from helpers import HABITAT, ROBOT_CELL, ROOT, planned_example, small, with_plan
 from hypothesis import given
 from hypothesis import strategies as st
-from keepon.cli import session
 from keepon.errors import ConfigError
 from keepon.export import dot, tsntool, yang
 from keepon.export.exported import Exported, Planned, gated_ports
-from keepon.model import loading
 
 Gates = dict[tuple[str, str], tuple[int, int, list[tuple[int, int]]]]
 """By (bridge, port name): base time and cycle in ns, entries of (mask, ns)."""
-
-
-@pytest.fixture(scope="module")
-def habitat() -> Planned:
-    scenario = loading.load(HABITAT)
-    return Planned(scenario, session.planned(scenario))
 
 
 def planned_gates(planned: Planned) -> Gates:
@@ -121,8 +113,7 @@ def test_the_picture_has_every_node_link_and_route(habitat: Planned) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("path", [HABITAT, ROBOT_CELL], ids=["habitat", "robot-cell"])
 def test_graphviz_draws_every_node_and_edge(path: Path) -> None:
-    scenario = loading.load(path)
-    (text,) = dot.export(Planned(scenario, session.planned(scenario))).files.values()
+    (text,) = dot.export(planned_example(path.stem)).files.values()
     nodes, edges = read_dot(text)
     done = subprocess.run(
         ["dot", "-Tjson0"], input=text, capture_output=True, text=True, timeout=60
@@ -143,10 +134,7 @@ def test_graphviz_draws_every_node_and_edge(path: Path) -> None:
 def test_the_picture_says_rates_and_both_delays() -> None:
     text = (ROOT / "examples" / "three-stations.toml").read_text()
     ends = 'ends = ["left", "br1"]'
-    scenario = loading.parse(
-        text.replace(ends, f"{ends}\nasymmetry_ns = 30\nrate_bps = 1_000_000_000"), "x.toml"
-    )
-    planned = Planned(scenario, session.planned(scenario))
+    planned = with_plan(text.replace(ends, f"{ends}\nasymmetry_ns = 30\nrate_bps = 1_000_000_000"))
     _, edges = read_dot(next(iter(dot.export(planned).files.values())))
     labels = {
         (here, there): style["label"] for here, there, style in edges if style.get("dir") == "none"
@@ -157,10 +145,9 @@ def test_the_picture_says_rates_and_both_delays() -> None:
 
 def test_a_stream_with_two_listeners_passes_shared_links_once() -> None:
     text = (ROOT / "examples" / "three-stations.toml").read_text()
-    scenario = loading.parse(
-        text.replace('listeners = ["listener"]', 'listeners = ["listener", "right"]', 1), "x.toml"
+    planned = with_plan(
+        text.replace('listeners = ["listener"]', 'listeners = ["listener", "right"]', 1)
     )
-    planned = Planned(scenario, session.planned(scenario))
     _, edges = read_dot(next(iter(dot.export(planned).files.values())))
     mine = [
         (here, there) for here, there, style in edges if style.get("tooltip", "").startswith("L1: ")
@@ -292,8 +279,7 @@ def with_gates(base_ns: int, entries: list[tuple[str, int]]) -> Planned:
     """The small scenario with a gate list by hand at the port of the listener."""
     listed = ", ".join(f'{{ gates = "{gates}", ns = {ns} }}' for gates, ns in entries)
     text = f'name = "br1"\n[bridge.gates.b]\nbase_ns = {base_ns}\nentries = [{listed}]'
-    scenario = small(**{'name = "br1"': text})
-    return Planned(scenario, session.planned(scenario))
+    return with_plan(small(**{'name = "br1"': text}))
 
 
 def test_base_times_are_split_into_seconds() -> None:

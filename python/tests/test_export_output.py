@@ -16,34 +16,26 @@ from helpers import HABITAT
 from keepon.cli import export_command as command
 from keepon.errors import EXIT_ENVIRONMENT, EXIT_INPUT, EXIT_MET, EnvironmentProblemError
 from keepon.model import atomic, documents
-from test_export_commands import habitat, keepon, plan_file
-
-__all__ = ["habitat", "plan_file"]
 
 
 @pytest.mark.slow
 def test_nothing_is_replaced_unless_asked(
-    plan_file: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    plan_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], keepon: Any
 ) -> None:
     out, picture = tmp_path / "a" / "out", tmp_path / "net.dot"
     for name, place in (("commands", out), ("dot", picture)):
         words = [HABITAT, "--plan", plan_file, "--format", name, "--out", place]
-        assert keepon(monkeypatch, *words) == EXIT_MET
-        assert keepon(monkeypatch, *words) == EXIT_INPUT
+        assert keepon("export", *words) == EXIT_MET
+        assert keepon("export", *words) == EXIT_INPUT
         assert "--force" in capsys.readouterr().err
-        assert keepon(monkeypatch, *words, "--force") == EXIT_MET
+        assert keepon("export", *words, "--force") == EXIT_MET
     manifest = json.loads((out / "export.json").read_text())
     assert {path.name for path in out.iterdir()} == {*manifest["files"], "export.json"}
     assert manifest["schema"] == "keepon.export/1" and manifest["format"] == "commands"
     assert os.access(out / "br1.sh", os.X_OK)
     (out / "mine.txt").write_text("kept")
     assert (
-        keepon(
-            monkeypatch, HABITAT, "--plan", plan_file, "--format", "yang", "--out", out, "--force"
-        )
+        keepon("export", HABITAT, "--plan", plan_file, "--format", "yang", "--out", out, "--force")
         == EXIT_INPUT
     )
     assert 'holds "mine.txt"' in capsys.readouterr().err
@@ -64,10 +56,7 @@ def test_a_folder_takes_the_place_of_an_earlier_export_whole(
 
 @pytest.mark.slow
 def test_foreign_folders_and_wrong_kinds_of_place_are_left(
-    plan_file: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    plan_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], keepon: Any
 ) -> None:
     foreign, file = tmp_path / "foreign", tmp_path / "file"
     foreign.mkdir()
@@ -75,9 +64,9 @@ def test_foreign_folders_and_wrong_kinds_of_place_are_left(
     file.write_text("a file")
     for name, place in (("commands", foreign), ("dot", foreign), ("commands", file)):
         words = [HABITAT, "--plan", plan_file, "--format", name, "--out", place, "--force"]
-        assert keepon(monkeypatch, *words) == EXIT_INPUT
+        assert keepon("export", *words) == EXIT_INPUT
     assert (foreign / "thesis.tex").read_text() == "years of work" and file.read_text() == "a file"
-    assert keepon(monkeypatch, *words[:-2], file / "below") == EXIT_ENVIRONMENT
+    assert keepon("export", *words[:-2], file / "below") == EXIT_ENVIRONMENT
     assert "cannot be written" in capsys.readouterr().err
 
 
@@ -156,12 +145,12 @@ def _killed_in(work: Callable[[], object]) -> None:
 
 @pytest.mark.parametrize("read", ["plan", "scenario"])
 def test_what_is_read_is_not_replaced_by_force(
-    read: str, plan_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    read: str, plan_file: Path, tmp_path: Path, keepon: Any
 ) -> None:
     scenario = tmp_path / "habitat.toml"
     scenario.write_bytes(HABITAT.read_bytes())
     out = {"plan": plan_file, "scenario": scenario}[read]
     before = out.read_bytes()
     words = (scenario, "--plan", plan_file, "--format", "dot", "--out", out, "--force")
-    assert keepon(monkeypatch, *words) == EXIT_INPUT
+    assert keepon("export", *words) == EXIT_INPUT
     assert out.read_bytes() == before

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers import HABITAT, ROOT
+from helpers import ROOT, with_plan
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from keepon.cli import app as cli
@@ -48,11 +48,6 @@ def read(folder: Path) -> tuple[str, Exported]:
 def back(folder: Path) -> Scenario:
     name, exported = read(folder)
     return loading.parse(exported.files[f"{name}.toml"], "back.toml")
-
-
-@pytest.fixture(scope="module")
-def habitat() -> Planned:
-    return planned(loading.load(HABITAT))
 
 
 @pytest.fixture
@@ -322,7 +317,7 @@ def test_what_cannot_be_written_is_refused() -> None:
     with pytest.raises(
         ConfigError, match=r"rate_bps = 10000000000: tsnkit knows 10000000, 100000000, 1000000000"
     ):
-        tsnkit.export(Planned(fast, session.planned(fast)))
+        tsnkit.export(with_plan(fast))
 
 
 WRONG = [

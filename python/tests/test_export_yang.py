@@ -13,11 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers import HABITAT, ROBOT_CELL
-from keepon.cli import session
+from helpers import HABITAT, ROBOT_CELL, planned_example
 from keepon.export import yang
-from keepon.export.exported import Planned
-from keepon.model import loading
 from yangson import DataModel
 from yangson.enumerations import ContentType, ValidationScope
 from yangson.exceptions import YangsonException
@@ -54,9 +51,9 @@ def valid(model: DataModel, document: dict[str, Any]) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("path", [HABITAT, ROBOT_CELL], ids=["habitat", "robot-cell"])
 def test_every_bridge_is_valid(model: DataModel, path: Path) -> None:
-    scenario = loading.load(path)
-    files = yang.export(Planned(scenario, session.planned(scenario))).files
-    assert len(files) == len(scenario.bridge)
+    planned = planned_example(path.stem)
+    files = yang.export(planned).files
+    assert len(files) == len(planned.scenario.bridge)
     for text in files.values():
         valid(model, json.loads(text))
 
@@ -81,10 +78,7 @@ def test_every_bridge_is_valid(model: DataModel, path: Path) -> None:
 def test_what_the_modules_do_not_allow_is_noticed(
     model: DataModel, keys: tuple[Any, ...], value: Any
 ) -> None:
-    scenario = loading.load(HABITAT)
-    document = json.loads(
-        yang.export(Planned(scenario, session.planned(scenario))).files["br1.json"]
-    )
+    document = json.loads(yang.export(planned_example("habitat")).files["br1.json"])
     port = document["ietf-interfaces:interfaces"]["interface"][0][
         "ieee802-dot1q-bridge:bridge-port"
     ]

@@ -32,7 +32,6 @@ from keepon.model.plan import Plan
 from keepon.model.scenario import Scenario
 from keepon.planner.network.plan import plan as make_plan
 from keepon.report import screen
-from schedulability_cases import keepon
 
 CELL = Path(__file__).parent / "cases" / "cell.toml"
 SCREENS = Path(__file__).parent / "screens"
@@ -65,13 +64,17 @@ def same_as_kept(name: str, printed: str) -> None:
 @pytest.mark.parametrize("columns", [80, 120])
 @pytest.mark.parametrize("name", ["plan", "plan-crowded"])
 def test_the_first_screen(
-    name: str, columns: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    columns: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+    keepon: Any,
+) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
     file = tmp_path / "cell.toml"
     file.write_text(CELL.read_text() if name == "plan" else CROWDED)
-    assert keepon(monkeypatch, "plan", file) == EXIT_MET
+    assert keepon("plan", file) == EXIT_MET
     printed = capsys.readouterr().out
     assert len(printed.splitlines()) <= LINES_MAX
     assert max(map(len, printed.splitlines())) <= columns
@@ -80,27 +83,30 @@ def test_the_first_screen(
 
 @pytest.mark.parametrize("columns", [80, 120])
 def test_the_screen_of_a_run(
-    columns: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    columns: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+    keepon: Any,
+) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
     monkeypatch.chdir(tmp_path)
     Path("cell.toml").write_text(CROWDED)
-    assert keepon(monkeypatch, "run", "cell.toml", "--out", "out") == EXIT_MISSED
+    assert keepon("run", "cell.toml", "--out", "out") == EXIT_MISSED
     same_as_kept(f"run-{columns}", capsys.readouterr().out)
 
 
 def test_make_run_shows_what_it_is_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], keepon: Any
 ) -> None:
     """An ordinary driver misses a deadline and Keepon none, and README says by how much."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
     example = ROOT / "examples" / "plain-cell.toml"
-    assert keepon(monkeypatch, "run", example) == EXIT_MET
+    assert keepon("run", example) == EXIT_MET
     same_as_kept("make-run-80", capsys.readouterr().out)
     monkeypatch.setenv("COLUMNS", "120")
-    assert keepon(monkeypatch, "report", "out/plain-cell", "--picture", "it.svg") == EXIT_MET
+    assert keepon("report", "out/plain-cell", "--picture", "it.svg") == EXIT_MET
     same_as_kept("make-run-120", capsys.readouterr().out)
     result = json.loads(Path("out/plain-cell/result.json").read_text())
     assert all(stream["by_deadline"] == "met" for stream in result["runs"][0]["streams"].values())
@@ -117,12 +123,12 @@ def test_make_run_shows_what_it_is_for(
 
 
 def test_following_the_remedy_brings_every_frame(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], keepon: Any
 ) -> None:
     """The plan knows how early is early enough; with that, not one is late."""
     file, out = tmp_path / "cell.toml", tmp_path / "out"
     file.write_text(CROWDED)
-    assert keepon(monkeypatch, "run", file, "--out", out) == EXIT_MISSED
+    assert keepon("run", file, "--out", out) == EXIT_MISSED
     (run,) = json.loads((out / "result.json").read_text())["runs"]
     late = next(row for row in run["causes"] if row["cause"] == "late")
     assert late["frames"].keys() == late["advances_ns"].keys()
@@ -137,7 +143,7 @@ def test_following_the_remedy_brings_every_frame(
         file.write_text(text[:own] + text[own:].replace("120_000", str(advance_ns), 1))
         assert f"{late['frames'][name]} of {name}" in said and f"{advance_ns}" in said
     assert causes.text(late) in said and causes.text(late) in page
-    assert keepon(monkeypatch, "run", file, "--out", out) == EXIT_MET
+    assert keepon("run", file, "--out", out) == EXIT_MET
 
 
 def test_warnings_have_what_helps_and_following_it_ends_them() -> None:

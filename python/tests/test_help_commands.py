@@ -8,40 +8,35 @@ import sys
 from typing import Any
 
 import pytest
-from keepon.cli import app, completion
+from keepon.cli import completion
 from keepon_host.checkout import checkout_root
 
 
-def keepon(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
-    monkeypatch.setattr(sys, "argv", ["keepon", *words])
-    return app.main()
-
-
 def test_pages_are_listed_and_shown(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], keepon: Any
 ) -> None:
     folder = checkout_root() / "docs"
-    assert keepon(monkeypatch, "docs") == 0
+    assert keepon("docs") == 0
     *listed, files = capsys.readouterr().out.splitlines()
     names = [line.split()[0] for line in listed]
     assert names[2:] == sorted(path.stem for path in folder.glob("[a-z]*.md"))
     assert "results              What a run says" in listed
     assert files == f"files: {folder.parent}"
     text = (folder / "results.md").read_text()
-    assert keepon(monkeypatch, "docs", "results") == 0
+    assert keepon("docs", "results") == 0
     assert capsys.readouterr().out == text
     paged: list[str] = []
     monkeypatch.setattr(pydoc, "pager", paged.append)
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    assert keepon(monkeypatch, "docs", "results") == 0
+    assert keepon("docs", "results") == 0
     assert paged == [text]
 
 
 @pytest.mark.parametrize("shell", completion.FILES)
 def test_completion_is_what_packages_have(
-    shell: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    shell: str, capsys: pytest.CaptureFixture[str], keepon: Any
 ) -> None:
-    assert keepon(monkeypatch, "completion", shell) == 0
+    assert keepon("completion", shell) == 0
     packaged = completion.texts()[f"completion/{shell}/{completion.FILES[shell]}"]
     assert capsys.readouterr().out == packaged and completion.VARIABLE in packaged
 

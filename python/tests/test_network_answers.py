@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from typing import Any
 
@@ -11,7 +12,7 @@ from helpers import HABITAT
 from keepon.errors import ConfigError
 from keepon.model import loading
 from keepon.planner import plan as make_plan
-from keepon.planner.network import explain, search
+from keepon.planner.network import bounds, explain, search
 from keepon.planner.partition.limits import Limits
 from network_cases import clash, star
 
@@ -98,6 +99,27 @@ def test_only_what_was_planned_and_checked_is_advised(monkeypatch: pytest.Monkey
     assert "none of the single changes tried" in why["nearest_change"]
 
 
+def test_beside_a_rate_other_periods_become_multiples_of_its_cycle() -> None:
+    """4800 frames a second repeat in whole ns with 6 frames, 1.25 ms; of 1 ms and 16.7 ms the
+    next multiples are 1.25 ms and 14 x 1.25 = 17.5 ms.
+    """
+    scenario = star(
+        [
+            {"talker": "a", "rate_hz": 4800},
+            {"talker": "a", "period_ns": 1_000_000},
+            {"talker": "b", "period_ns": 16_700_000},
+        ]
+    )
+    asked = explain._changes(scenario, ["F0", "F1", "F2"], bounds.Proof("wire", "", []))
+    periods = [change for change, _ in asked if "period_ns" in change]
+    assert periods[:3] == [
+        'lengthen period_ns of "F1" from 1000000 to 1250000, a multiple of 1250000',
+        'lengthen period_ns of "F2" from 16700000 to 17500000, a multiple of 1250000',
+        'lengthen period_ns of "F2" from 16700000 to 17000000, a multiple of 1000000',
+    ]
+    assert not any('"F0"' in change for change in periods)
+
+
 def test_a_time_limit_gives_the_third_answer_and_the_best_so_far() -> None:
     plan = make_plan(loading.load(HABITAT), Limits(deadline_s=time.monotonic() - 1))
     assert plan["status"] == "unknown"
@@ -125,3 +147,24 @@ def test_plans_repeat_exactly() -> None:
     first, second = make_plan(scenario), make_plan(scenario)
     first.pop("seconds"), second.pop("seconds")
     assert first == second
+
+
+def test_a_least_deadline_is_that_of_the_slots_that_suit_it_best() -> None:
+    """Beside 1400 bytes of the same talker, 64 bytes wait for a slot of 1400 in the first choice,
+    and for a short one where the long frame takes several. The advice is the least that plans.
+    Cables of 50 ns, 512 ns for the frame, 2000 for the bridge and 64 for a preamble are 2676.
+    """
+    streams = [
+        {"talker": "a", "period_ns": 1_000_000, "frame_bytes": 64},
+        {"talker": "a", "period_ns": 1_000_000, "frame_bytes": 1400},
+    ]
+
+    def planned(deadline_ns: int) -> Any:
+        own = [{**streams[0], "deadline_ns": deadline_ns}, streams[1]]
+        return make_plan(star(own, slot_bytes='"auto"'))
+
+    why = planned(2_700)["why"]
+    found = re.fullmatch(r'allow "F0" deadline_ns = (\d+) \(planned.*', why["nearest_change"])
+    assert found and f"bound delay_ns = {found[1]} exceeds the 2700" in why["message"]
+    assert planned(int(found[1]))["status"] == "feasible"
+    assert planned(int(found[1]) - 1)["why"]["nearest_change"] == why["nearest_change"]

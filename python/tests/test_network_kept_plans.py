@@ -7,7 +7,7 @@ import copy
 from typing import Any
 
 import pytest
-from helpers import planned_habitat
+from helpers import planned_example
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from keepon.errors import ConfigError, KeeponError
@@ -17,7 +17,8 @@ from keepon.planner.network import keeping
 from keepon.planner.verify import problems, verify
 from network_cases import star
 
-_HABITAT, _EARLIER = planned_habitat()
+_MADE = planned_example("habitat")
+_HABITAT, _EARLIER = _MADE.scenario, _MADE.plan
 
 
 # -- incremental

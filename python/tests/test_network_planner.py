@@ -8,7 +8,7 @@ import math
 from typing import Any
 
 import pytest
-from helpers import ROBOT_CELL, planned_habitat
+from helpers import ROBOT_CELL, planned_example
 from keepon.cli import session
 from keepon.errors import ConfigError, PlanRejectedError
 from keepon.model import loading
@@ -24,7 +24,8 @@ from keepon.targets.sim.runner import simulate
 from keepon.trial.trial import trial
 from network_cases import clash, decided, star
 
-_HABITAT, _EARLIER = planned_habitat()
+_MADE = planned_example("habitat")
+_HABITAT, _EARLIER = _MADE.scenario, _MADE.plan
 
 # -- isolation
 # --------------------------------------------------------------------------------------------------

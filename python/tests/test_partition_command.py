@@ -9,7 +9,6 @@ import copy
 import json
 import os
 import signal
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -18,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from keepon.cli import app as cli
 from keepon.cli import partition_command as command
 from keepon.errors import EXIT_INPUT, EXIT_INTERRUPTED, EXIT_MET, EXIT_MISSED, ConfigError
 from keepon.planner.partition import exact, files
@@ -40,11 +38,6 @@ def written(folder: Path, *instances: Instance, **schema: Any) -> Path:
         )
     )
     return path
-
-
-def keepon(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:
-    monkeypatch.setattr(sys, "argv", ["keepon", "partition", *map(str, words)])
-    return cli.main()
 
 
 REFUSED: list[tuple[dict[str, Any], dict[str, Any], str]] = [
@@ -119,13 +112,11 @@ def test_times_are_decimals_not_binary_fractions() -> None:
     assert [stream.jitter_slots for stream in parse(decimal, "t", 0).streams] == [3, 3]
 
 
-def test_solves_a_file_and_checks_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
-) -> None:
+def test_solves_a_file_and_checks_it(tmp_path: Path, capsys: Any, keepon: Any) -> None:
     full = instance([(0, 3, 0), (1, 8, 0)], 8, id="full", answer="feasible", witness={"stale": 1})
     source, out = written(tmp_path, case(comment="kept"), full), tmp_path / "answers.json"
     before = source.read_bytes()
-    assert keepon(monkeypatch, source, "--out", out, "--check", "--json") == EXIT_MET
+    assert keepon("partition", source, "--out", out, "--check", "--json") == EXIT_MET
     summary, end = json.JSONDecoder().raw_decode(text := capsys.readouterr().out)
     assert summary["decided"] == summary["instances"] == 2
     assert summary["answers"] == {"feasible": 1, "proven_infeasible": 1}
@@ -142,16 +133,14 @@ def test_solves_a_file_and_checks_it(
 
     first["witness"]["tx_slot_by_flow"][0].pop()
     out.write_text(json.dumps(document))
-    assert keepon(monkeypatch, out, "--check") == EXIT_MISSED
+    assert keepon("partition", out, "--check") == EXIT_MISSED
     assert 'instance "case": feasible is rejected' in capsys.readouterr().out
 
 
-def test_undecided_instances_make_the_exit_code_1(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
-) -> None:
+def test_undecided_instances_make_the_exit_code_1(tmp_path: Path, capsys: Any, keepon: Any) -> None:
     hard = instance([(0, 4, 0), (0, 6, 0), (0, 6, 1), (0, 6, 0), (0, 6, 0)], 8)
     source, out = written(tmp_path, hard), tmp_path / "answers.json"
-    assert keepon(monkeypatch, source, "--out", out, "--time-limit", "1e-9") == EXIT_MISSED
+    assert keepon("partition", source, "--out", out, "--time-limit", "1e-9") == EXIT_MISSED
     assert "0 of 1 decided" in capsys.readouterr().out
     row = json.loads(out.read_text())["instances"][0]
     assert (row["answer"], row["witness"]) == ("unknown", None)
@@ -176,11 +165,11 @@ def test_undecided_instances_make_the_exit_code_1(
     ],
 )
 def test_wrong_files_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any, text: str, message: str
+    tmp_path: Path, capsys: Any, text: str, message: str, keepon: Any
 ) -> None:
     source, out = tmp_path / "x.json", tmp_path / "out.json"
     source.write_text(text)
-    assert keepon(monkeypatch, source, "--out", out) == EXIT_INPUT
+    assert keepon("partition", source, "--out", out) == EXIT_INPUT
     error = capsys.readouterr().err
     assert error.startswith(f"keepon: {source}: ")
     assert message in error
@@ -188,37 +177,33 @@ def test_wrong_files_are_refused(
     assert not out.exists()
 
 
-def test_two_instances_of_one_id_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
-) -> None:
+def test_two_instances_of_one_id_are_refused(tmp_path: Path, capsys: Any, keepon: Any) -> None:
     assert (
-        keepon(monkeypatch, written(tmp_path, case(), case()), "--out", tmp_path / "out.json")
+        keepon("partition", written(tmp_path, case(), case()), "--out", tmp_path / "out.json")
         == EXIT_INPUT
     )
     assert 'key `id` = "case": must be used once' in capsys.readouterr().err
 
 
-def test_neither_input_nor_folder_is_overwritten(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
-) -> None:
+def test_neither_input_nor_folder_is_overwritten(tmp_path: Path, capsys: Any, keepon: Any) -> None:
     source = written(tmp_path, case())
     before = source.read_bytes()
     (tmp_path / "link.json").symlink_to(source)
-    assert keepon(monkeypatch, source, "--out", source) == EXIT_INPUT
-    assert keepon(monkeypatch, source, "--out", tmp_path / "link.json") == EXIT_INPUT
-    assert keepon(monkeypatch, source, "--out", tmp_path) == EXIT_INPUT
-    assert keepon(monkeypatch, source) == EXIT_INPUT
+    assert keepon("partition", source, "--out", source) == EXIT_INPUT
+    assert keepon("partition", source, "--out", tmp_path / "link.json") == EXIT_INPUT
+    assert keepon("partition", source, "--out", tmp_path) == EXIT_INPUT
+    assert keepon("partition", source) == EXIT_INPUT
     assert (
-        keepon(monkeypatch, source, "--out", tmp_path / "a.json", "--time-limit", "0") == EXIT_INPUT
+        keepon("partition", source, "--out", tmp_path / "a.json", "--time-limit", "0") == EXIT_INPUT
     )
-    assert keepon(monkeypatch, source, "--out", tmp_path / "no" / "a.json") == 3
+    assert keepon("partition", source, "--out", tmp_path / "no" / "a.json") == 3
     assert capsys.readouterr().err.count("\n") == 6
     assert source.read_bytes() == before
     assert not (tmp_path / "a.json").exists()
 
 
 def test_ctrl_c_writes_what_is_decided(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any, keepon: Any
 ) -> None:
     rows = [case(), case(id="second"), case(id="third")]
     source, out = written(tmp_path, *rows), tmp_path / "answers.json"
@@ -228,7 +213,7 @@ def test_ctrl_c_writes_what_is_decided(
         yield lambda done, count, what: os.kill(os.getpid(), signal.SIGINT) if done == 1 else None
 
     monkeypatch.setattr(command, "_progress", interrupting)
-    assert keepon(monkeypatch, source, "--out", out) == EXIT_INTERRUPTED
+    assert keepon("partition", source, "--out", out) == EXIT_INTERRUPTED
     error = capsys.readouterr().err
     assert "interrupted; 1 of 3 instances were attempted" in error
     assert "nothing was written" not in error

@@ -7,31 +7,25 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 from browser import Browser
 from helpers import HABITAT, ROOT
-from keepon.cli import app as cli
 from keepon.errors import EXIT_ENVIRONMENT, EXIT_INPUT, EXIT_MET
 from keepon.model import loading
 from keepon.report import picture
 
 
-def keepon(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:
-    monkeypatch.setattr(sys, "argv", ["keepon", *map(str, words)])
-    return cli.main()
-
-
 @pytest.mark.slow
 def test_the_picture_says_what_the_result_says_in_both_schemes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], keepon: Any
 ) -> None:
     out, path = tmp_path / "r", tmp_path / "p.svg"
-    assert keepon(monkeypatch, "run", HABITAT, "--duration", 0.1, "--out", out) == EXIT_MET
-    assert keepon(monkeypatch, "report", out, "--picture", path) == EXIT_MET
+    assert keepon("run", HABITAT, "--duration", 0.1, "--out", out) == EXIT_MET
+    assert keepon("report", out, "--picture", path) == EXIT_MET
     text = path.read_text()
     ElementTree.fromstring(text)
     words = re.findall(r">([^<>]+)</text>", text)
@@ -61,12 +55,12 @@ def test_the_picture_says_what_the_result_says_in_both_schemes(
     assert "left out, no frame was sent: F12" in said
     # What cannot be drawn or written is one sentence.
     capsys.readouterr()
-    assert keepon(monkeypatch, "report", out, "--picture", tmp_path) == EXIT_ENVIRONMENT
+    assert keepon("report", out, "--picture", tmp_path) == EXIT_ENVIRONMENT
     for run in result["runs"]:
         for stream in run["streams"].values():
             stream["release_error_ns"].update(dict.fromkeys(stream["release_error_ns"]), count=0)
     (out / "result.json").write_text(json.dumps(result))
-    assert keepon(monkeypatch, "report", out, "--picture", path) == EXIT_INPUT
+    assert keepon("report", out, "--picture", path) == EXIT_INPUT
     printed = capsys.readouterr().err
     assert "no frame was sent, so there is no picture" in printed and len(printed.splitlines()) == 2
 

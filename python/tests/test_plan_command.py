@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from keepon.errors import EXIT_INPUT, EXIT_NOT_TRIED
-from schedulability_cases import keepon
 
 SLOW = """schema = "keepon.scenario/1"
 name = "slow"
@@ -29,12 +29,10 @@ deadline_ns = 10_000_000
 """
 
 
-def test_no_digit_is_lost(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_no_digit_is_lost(tmp_path: Path, capsys: pytest.CaptureFixture[str], keepon: Any) -> None:
     (tmp_path / "slow.toml").write_text(SLOW)
     scenario, out = tmp_path / "slow.toml", tmp_path / "plan.json"
-    assert keepon(monkeypatch, "plan", scenario, "--all", "--out", out) == 0
+    assert keepon("plan", scenario, "--all", "--out", out) == 0
     printed = capsys.readouterr().out.split()
     plan = json.loads((tmp_path / "plan.json").read_text())
     terms = plan["streams"]["F2"]["terms"]
@@ -65,16 +63,16 @@ tc = 1
 
 
 def test_what_the_simulator_lacks_is_not_said_to_have_been_tried(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], keepon: Any
 ) -> None:
     """No shaper was simulated, and the plan claimed 10 frames within every bound."""
     scenario = tmp_path / "shaped.toml"
     scenario.write_text(SHAPED)
-    assert keepon(monkeypatch, "plan", scenario) == EXIT_NOT_TRIED
+    assert keepon("plan", scenario) == EXIT_NOT_TRIED
     printed = capsys.readouterr().out
     reason = "the simulator has no cbs in front of a driver; leave it out"
     assert printed.startswith("shaped: plan (first-fit), not tried in the simulator: key `station")
     assert reason in printed.split("\n")[0]
     assert "within every bound" not in printed
-    assert keepon(monkeypatch, "run", scenario, "--out", tmp_path / "out") == EXIT_INPUT
+    assert keepon("run", scenario, "--out", tmp_path / "out") == EXIT_INPUT
     assert reason in capsys.readouterr().err

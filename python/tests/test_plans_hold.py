@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers import TWO_STATIONS, planned_habitat, small
+from helpers import TWO_STATIONS, planned_example, small
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from keepon.errors import ConfigError, PlanRejectedError
@@ -22,7 +22,8 @@ from keepon.planner import plan as make_plan
 from keepon.planner.verify import problems, verify
 from keepon.trial.trial import trial
 
-HABITAT_SCENARIO, HABITAT_PLAN = planned_habitat()
+_MADE = planned_example("habitat")
+HABITAT_SCENARIO, HABITAT_PLAN = _MADE.scenario, _MADE.plan
 
 
 def test_the_habitat_study_gets_the_slots_of_the_design() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import ROBOT_CELL
+from helpers import ROBOT_CELL, with_plan
 from keepon._sim import BridgeSpec, FlowMeterSpec, PsfpSpec, Simulation, StationSpec
 from keepon.cli import session
 from keepon.errors import ConfigError
@@ -307,8 +307,7 @@ def test_a_bought_device_is_metered_where_it_enters() -> None:
 
 
 def test_formats_without_filters_say_so() -> None:
-    scenario = policed("habitat.toml", "edge")
-    planned = Planned(scenario, session.planned(scenario))
+    planned = with_plan(policed("habitat.toml", "edge"))
     left_out = "stream filters of br1, br2, br3, br4 are left out: --format commands has them"
     for made in (tsnkit, tsntool, yang):
         assert left_out in made.export(planned).notes

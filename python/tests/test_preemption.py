@@ -10,12 +10,12 @@ import json
 from typing import Any
 
 import pytest
-from helpers import ROOT
+from helpers import ROOT, with_plan
 from keepon._sim import BridgeSpec, Simulation, StationSpec
 from keepon.cli import session
 from keepon.errors import ConfigError
 from keepon.export import commands, tsntool, yang
-from keepon.export.exported import Planned, Port
+from keepon.export.exported import Port
 from keepon.measure.statistics import IntArray
 from keepon.model import loading, preemption
 from keepon.model.scenario import Scenario
@@ -254,7 +254,7 @@ def test_keys_that_do_not_fit_are_refused_in_a_sentence(
 
 def test_tc_and_ethtool_get_classes_and_fragments() -> None:
     scenario = changed((PREEMPTABLE, f"{PREEMPTABLE}\nmin_fragment_bytes = 128"))
-    exported = commands.export(Planned(scenario, session.planned(scenario)))
+    exported = commands.export(with_plan(scenario))
     script = exported.files["sw.sh"].replace("\\\n\t", "").splitlines()
     assert (
         "ethtool --set-mm swp2 pmac-enabled on tx-enabled on verify-enabled on tx-min-frag-size 124"
@@ -275,8 +275,7 @@ def exported(entries: int) -> Port:
 
 
 def test_gate_lists_of_formats_have_hold() -> None:
-    scenario = changed(GATED)
-    planned = Planned(scenario, session.planned(scenario))
+    planned = with_plan(changed(GATED))
     script = commands.export(planned).files["sw.sh"]
     entries = [line.split()[1:3] for line in script.splitlines() if "sched-entry" in line]
     assert "no more than 24" in str(commands._not_by_tc(exported(25))) and (

@@ -295,7 +295,9 @@ def burst(count: int, delta: str = "") -> str:
     text += f'[[station]]\nname = "a"\ndriver = "launchtime"\n{delta}'
     text += '[[station]]\nname = "other"\ndriver = "launchtime"\n[[station]]\nname = "z"\n'
     text += "".join(f'[[link]]\nends = ["{name}", "b"]\n' for name in ("a", "other", "z"))
-    return text + "".join(stream(f"F{number}", "a") for number in range(count))
+    return text + "".join(
+        stream(f"F{number}", "a") + f"offset_ns = {2_000 * number}\n" for number in range(count)
+    )
 
 
 def stream(name: str, talker: str) -> str:
@@ -337,8 +339,11 @@ def test_who_waits_for_frames_of_others_that_came_late_is_named_and_no_defect(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Frames of "a" come behind their windows and take that of "other" in the bridge's queue."""
-    text = burst(22) + stream("beside", "other")
+    """Frames of "a" come up to 50 us behind their windows and take that of "other" in the bridge's
+    queue.
+    """
+    beside = stream("beside", "other").replace("200", "1500") + "offset_ns = 60_000\n"
+    text = burst(22) + beside
     path = tmp_path / "burst.toml"
     path.write_text(text + f'[planner]\nisolation = "{isolation}"\n')
     monkeypatch.setattr(sys, "argv", ["keepon", "plan", str(path)])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from keepon.errors import EXIT_MISSED, ConfigError
@@ -17,7 +18,6 @@ from keepon.planner.verify import verify
 from keepon.targets.sim.refusals import check_supported
 from keepon.targets.vm import target as vm
 from keepon.trial.trial import trial
-from schedulability_cases import keepon
 
 TEXT = """schema = "keepon.scenario/1"
 name = "fits"
@@ -142,25 +142,25 @@ def test_what_is_just_long_enough_is_sent(text: str) -> None:
 
 
 def test_frames_that_wait_in_their_talker_when_the_trial_ends_are_no_success(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], keepon: Any
 ) -> None:
     """Two a cycle, and a window for one of them."""
     twice = ("period_ns = 1_000_000", "period_ns = 500_000")
     file = tmp_path / "short.toml"
     file.write_text(scenario_text(windows(983_761, 16_239), "standard", LONG, SLEEPING, twice))
-    assert keepon(monkeypatch, "plan", file) == EXIT_MISSED
+    assert keepon("plan", file) == EXIT_MISSED
     printed = " ".join(capsys.readouterr().out.split())
     assert "s: not sent in time: in its talker's queue when the trial ended" in printed
 
 
 def test_a_guard_whose_queue_is_full_is_no_defect(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], keepon: Any
 ) -> None:
     """It was exit code 70: two frames at once, and room for one."""
     text = scenario_text("tc qdisc add dev e root guard limit 1", "standard", AT_ROOT)
     file = tmp_path / "full.toml"
     file.write_text(text + text[text.index("[[stream]]") :].replace('"s"', '"t"'))
-    assert keepon(monkeypatch, "plan", file) == EXIT_MISSED
+    assert keepon("plan", file) == EXIT_MISSED
     assert "a queue of its talker is full: raise limit" in " ".join(capsys.readouterr().out.split())
 
 
@@ -317,14 +317,14 @@ def test_what_etf_drops_has_its_cause_and_what_is_said_of_it_helps(
     end: str,
     helps: tuple[str, str],
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
+    keepon: Any,
 ) -> None:
     file = tmp_path / "etf.toml"
     file.write_text(text)
-    assert keepon(monkeypatch, "plan", file) == EXIT_MISSED
+    assert keepon("plan", file) == EXIT_MISSED
     assert f"s: not sent in time: {end}" in " ".join(capsys.readouterr().out.split())
-    assert keepon(monkeypatch, "run", file, "--out", tmp_path / "out") == EXIT_MISSED
+    assert keepon("run", file, "--out", tmp_path / "out") == EXIT_MISSED
     assert "its time had passed when its qdisc could hand it on: raise" in " ".join(
         capsys.readouterr().out.split()
     )
@@ -361,8 +361,8 @@ def test_a_period_that_its_cycle_does_not_divide_is_named_and_tried_over_their_c
     instants: int,
     tried: str,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
+    keepon: Any,
 ) -> None:
     file = tmp_path / "period.toml"
     file.write_text(
@@ -374,10 +374,10 @@ def test_a_period_that_its_cycle_does_not_divide_is_named_and_tried_over_their_c
         f"its period, {period_ns} ns, is no multiple of the cycle of its talker's taprio, 1000000"
         f" ns, so that its frames come at {instants} instants of the cycle"
     )
-    assert keepon(monkeypatch, "plan", file) == EXIT_MISSED
+    assert keepon("plan", file) == EXIT_MISSED
     printed = " ".join(capsys.readouterr().out.split())
     assert why in printed and f"in the simulator over {tried}" in printed
-    assert keepon(monkeypatch, "run", file, "--out", tmp_path / "out") == EXIT_MISSED
+    assert keepon("run", file, "--out", tmp_path / "out") == EXIT_MISSED
     assert why in " ".join(capsys.readouterr().out.split())
 
 

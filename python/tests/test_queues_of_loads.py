@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import pytest
+from helpers import with_plan
 from keepon.cli import session
 from keepon.errors import ConfigError
 from keepon.export import commands
-from keepon.export.exported import Planned
 from keepon.machines.queues import TOS
 from keepon.model import loading
 
@@ -50,8 +50,8 @@ tc = {0}
 def test_loads_have_their_classes_and_all_else_the_last_one_of_the_rest(
     loads: tuple[int, ...], levels: dict[int, int]
 ) -> None:
-    scenario = loading.parse(LOADS + "".join(map(LOAD.format, loads)), "loads.toml")
-    script = commands.export(Planned(scenario, session.planned(scenario))).files["a.sh"]
+    planned = with_plan(LOADS + "".join(map(LOAD.format, loads)))
+    script = commands.export(planned).files["a.sh"]
     (line,) = [
         line.split()
         for line in script.splitlines()
@@ -71,8 +71,7 @@ def test_a_load_whose_class_no_priority_is_left_for_is_refused() -> None:
     classes = [f'{{ tc = {tc}, slots = "rest" }}' for tc in (0, 1, 2, 4)]
     text = LOADS.replace('{ tc = 5, slots = "rest" }', ", ".join(classes))
     loads = "".join(map(LOAD.format, (0, 1, 2, 4)))
-    scenario = loading.parse(text + loads, "loads.toml")
-    planned = Planned(scenario, session.planned(scenario))
+    planned = with_plan(text + loads)
     with pytest.raises(ConfigError, match=r'station "a": .* loads of class 4; give them'):
         commands.export(planned)
 
@@ -88,8 +87,7 @@ def test_streams_of_more_pairs_than_there_are_priorities_are_refused() -> None:
         .format(*[3] * 8, *[4] * 8)
     )
     text = LOADS[: LOADS.index("[[stream]]")].replace("{ tc = 3 }", "{ tc = 3 }, { tc = 4 }")
-    scenario = loading.parse(text + streams, "streams.toml")
-    planned = Planned(scenario, session.planned(scenario))
+    planned = with_plan(text + streams)
     with pytest.raises(ConfigError, match=r"have 16 pairs of traffic class and PCP"):
         commands.export(planned)
 
@@ -111,9 +109,7 @@ STREAM = LOADS[LOADS.index("[[stream]]") :]
 
 
 def exported(text: str) -> list[str]:
-    scenario = loading.parse(text, "loads.toml")
-    planned = Planned(scenario, session.planned(scenario))
-    return commands.export(planned).files["a.sh"].splitlines()
+    return commands.export(with_plan(text)).files["a.sh"].splitlines()
 
 
 def test_etf_is_in_front_of_the_queue_of_the_streams_whatever_its_number() -> None:

@@ -5,7 +5,10 @@ there is none.
 
 from __future__ import annotations
 
+import itertools
+import json
 import random
+import re
 import time
 from collections import Counter
 from collections.abc import Iterable
@@ -13,6 +16,8 @@ from collections.abc import Iterable
 import pytest
 from keepon.errors import ConfigError
 from keepon.model import loading
+from keepon.model.cables import node_of
+from keepon.model.topology import Topology
 from keepon.planner import plan as make_plan
 from keepon.planner.partition.limits import Limits
 from keepon.planner.verify import problems
@@ -169,6 +174,35 @@ def limited(seed: int) -> str:
     return head
 
 
+def cabled(seed: int) -> str:
+    """A network whose bridges have up to three links to each other, some slow; some of the streams
+    that can be are redundant over two of them, some have a route that names one.
+    """
+    draw = random.Random(f"cables {seed}")
+    text = re.sub(
+        r'\[\[link\]\]\nends = \["b\d", "b\d"\]\n',
+        lambda one: (
+            "".join(one[0] + _rate(draw, 10**8, 10**9) for _ in range(draw.randint(0, 2))) + one[0]
+        ),
+        network(seed),
+    )
+    scenario = loading.parse(text, f"cables {seed}")
+    topology = Topology(scenario)
+    for stream in scenario.stream:
+        (_, first, *bridges, _), *others = topology.paths(stream).values()
+        route = [first]
+        for here, there in itertools.pairwise([first, *bridges]):
+            called = [name for name in topology.neighbours[here] if node_of(name) == there]
+            route.append(draw.choice(called))
+        if others:
+            continue
+        more = f"route = {json.dumps(route)}\n" if draw.random() < 0.4 else ""
+        if len(bridges) == 1 and len(called) > 1 and draw.random() < 0.7:
+            more += "redundancy = 2\n"
+        text = text.replace(f'id = "{stream.id}"\n', f'id = "{stream.id}"\n{more}')
+    return text
+
+
 def _outcome(seed: int, crowded: bool, text: str = "") -> str:
     """The planner's answer; a plan holds, or the trial says what no plan could."""
     try:
@@ -213,6 +247,15 @@ def test_no_answer_to_a_crowded_network_is_a_defect() -> None:
 @pytest.mark.slow
 def test_plans_for_switches_of_little_ability_hold() -> None:
     outcomes = Counter(_outcome(seed, False, limited(seed)) for seed in range(40))
+    assert outcomes["in time"] >= 8, outcomes
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(0, 60, 20))
+def test_plans_for_bridges_with_several_links_to_each_other_hold(first: int) -> None:
+    outcomes: Counter[str] = Counter()
+    for seed in range(first, first + 20):
+        outcomes[_outcome(seed, False, cabled(seed))] += 1
     assert outcomes["in time"] >= 8, outcomes
 
 

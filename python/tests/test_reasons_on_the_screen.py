@@ -6,13 +6,13 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from keepon.errors import EXIT_MET, EXIT_MISSED, EXIT_NOTHING_CHECKED
 from keepon.model import loading
 from keepon.planner.network.plan import plan as make_plan
 from keepon.report import screen
-from schedulability_cases import keepon
 
 # Class 5 is open from 300 to 800 us of each ms, from 1 us after the start of time on.
 WINDOW = """schema = "keepon.scenario/1"
@@ -66,26 +66,25 @@ def test_two_streams_of_one_window_have_their_places_in_it() -> None:
 
 @pytest.mark.parametrize("period_ns", [250_000, 1_500_000])
 def test_a_stream_that_its_windows_do_not_suit_is_left_to_the_trial(
-    period_ns: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+    period_ns: int, tmp_path: Path, capsys: pytest.CaptureFixture[str], keepon: Any
+) -> None:
     file = tmp_path / "window.toml"
     file.write_text(SOFTWARE.replace("period_ns = 1_000_000", f"period_ns = {period_ns}"))
-    assert keepon(monkeypatch, "plan", file) == EXIT_MISSED
+    assert keepon("plan", file) == EXIT_MISSED
     assert f"its period, {period_ns} ns, is no multiple of the cycle" in capsys.readouterr().out
 
 
 def test_a_run_says_why_frames_are_missing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], keepon: Any
 ) -> None:
     file, out = tmp_path / "window.toml", tmp_path / "out"
     file.write_text(SOFTWARE.replace("tc = 5", "tc = 5\noffset_ns = 0"))
-    assert keepon(monkeypatch, "run", file, "--out", out) == EXIT_MISSED
+    assert keepon("run", file, "--out", out) == EXIT_MISSED
     printed = " ".join(capsys.readouterr().out.split())
     assert "100 of them missing; " in printed
     assert f"- not_allowed: its slot belongs to another class (100 of rtc); {SHUT} " in printed
     file.write_text(SOFTWARE)
-    assert keepon(monkeypatch, "run", file, "--out", out) == EXIT_NOTHING_CHECKED
+    assert keepon("run", file, "--out", out) == EXIT_NOTHING_CHECKED
     assert "missing" not in capsys.readouterr().out.split("standard: ")[-1]
 
 
@@ -117,19 +116,19 @@ id = "L"
 
 
 def test_a_run_says_what_best_effort_loses(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], keepon: Any
 ) -> None:
     file, out = tmp_path / "load.toml", tmp_path / "out"
     load = 'talker = "c"\nlistener = "z"\nkind = "udp"\nrate_bps = 400_000_000\n'
     file.write_text(NETWORK + load)
-    assert keepon(monkeypatch, "run", file, "--out", out) == EXIT_MET
+    assert keepon("run", file, "--out", out) == EXIT_MET
     printed = " ".join(capsys.readouterr().out.split())
     assert "every bound kept; best effort L lost " in printed
     assert re.search(r"- best effort L .* lost [0-9.]+ %: b queue to z", printed)
     (cause,) = json.loads((out / "result.json").read_text())["runs"][0]["causes"]
     assert 0.1 < cause["shares"]["L"] < 0.8 and cause["frames"]["L"] > 1000
     file.write_text(NETWORK + load.replace("400_000_000", "40_000_000"))
-    assert keepon(monkeypatch, "run", file, "--out", out) == EXIT_MET
+    assert keepon("run", file, "--out", out) == EXIT_MET
     assert "lost" not in capsys.readouterr().out
 
 
@@ -146,14 +145,19 @@ def test_a_run_says_what_best_effort_loses(
     ],
 )  # fmt: skip
 def test_a_run_says_what_best_effort_was_asked_and_what_arrived(
-    talker: str, frame_bytes: int, why: str, lost: str,
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+    talker: str,
+    frame_bytes: int,
+    why: str,
+    lost: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    keepon: Any,
+) -> None:
     """What waits in the talker's queue is not lost, and nothing was said of it."""
     file, out = tmp_path / "load.toml", tmp_path / "out"
     load = f'talker = "{talker}"\nlistener = "z"\nframe_bytes = {frame_bytes}\n'
     file.write_text(f"{NETWORK}{load}rate_bps = 400_000_000\n")
-    keepon(monkeypatch, "run", file, "--out", out)
+    keepon("run", file, "--out", out)
     said = re.sub("(to z|which|room) [0-9]+", r"\1 N", " ".join(capsys.readouterr().out.split()))
     said = re.sub("lost [0-9.]+ %", "lost P %", said)
     asked = "was asked to send 400000000 bit/s, of which N arrived"
@@ -163,27 +167,27 @@ def test_a_run_says_what_best_effort_was_asked_and_what_arrived(
 
 @pytest.mark.slow
 def test_best_effort_that_keeps_a_driver_busy_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], keepon: Any
 ) -> None:
     """ "so many frames in a row" were those of the load; without it all are in time."""
     file = tmp_path / "busy.toml"
     file.write_text(
         f'{NETWORK}talker = "a"\nlistener = "c"\nkind = "saturate"\nframe_bytes = 100\n'
     )
-    assert keepon(monkeypatch, "plan", file) == EXIT_MISSED
+    assert keepon("plan", file) == EXIT_MISSED
     printed = " ".join(capsys.readouterr().out.split())
     assert (
         'behind saturate load "L", of which station a takes at most one frame in 11000 ns'
         in printed
     )
     assert "send it from another station, or raise etf_delta_ns" in printed
-    assert keepon(monkeypatch, "run", file, "--out", tmp_path / "out") == EXIT_MISSED
+    assert keepon("run", file, "--out", tmp_path / "out") == EXIT_MISSED
     assert (
         "- best effort L sends what its talker takes: station a takes at most one frame in 11000 ns"
         " (72727272 bit/s)"
     ) in " ".join(capsys.readouterr().out.split())
     file.write_text(NETWORK[: NETWORK.index("[[load]]")])
-    assert keepon(monkeypatch, "plan", file) == EXIT_MET
+    assert keepon("plan", file) == EXIT_MET
 
 
 STATION = """[[station]]

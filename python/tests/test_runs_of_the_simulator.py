@@ -17,7 +17,6 @@ import dpkt
 import jsonschema
 import pytest
 from helpers import HABITAT, SMALL, TWO_STATIONS, small
-from keepon.cli import app as cli
 from keepon.cli import session
 from keepon.errors import ConfigError
 from keepon.model import documents, loading
@@ -30,11 +29,6 @@ from keepon_host.doctor.checks import EXIT_CODES
 
 def _habitat(duration_s: float, **changes: Any) -> Scenario:
     return loading.load(HABITAT).model_copy(update={"duration_s": duration_s, **changes})
-
-
-def _run(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> int:
-    monkeypatch.setattr(sys, "argv", ["keepon", *arguments])
-    return cli.main()
 
 
 def _valid(document: Any, name: str) -> None:
@@ -320,16 +314,16 @@ def test_a_paused_wire_reaches_the_simulator_with_every_driver() -> None:
 
 @pytest.mark.slow
 def test_run_prints_a_table_writes_the_folder_and_exits_0(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], keepon: Any
 ) -> None:
     out = tmp_path / "h"
-    assert _run(["run", str(HABITAT), "--duration", "0.1", "--out", str(out)], monkeypatch) == 0
+    assert keepon("run", HABITAT, "--duration", "0.1", "--out", out) == 0
     printed = capsys.readouterr()
     assert "F12" in printed.out
     assert "GENET*" in printed.out
     assert printed.err == ""
-    assert _run(["report", str(out)], monkeypatch) == 0
-    assert _run(["compare", str(out), str(out)], monkeypatch) == 0
+    assert keepon("report", out) == 0
+    assert keepon("compare", out, out) == 0
     assert "0 of" in capsys.readouterr().out
 
 
@@ -337,57 +331,55 @@ def test_run_prints_a_table_writes_the_folder_and_exits_0(
     "command", [["run"], ["plan"], ["report"], ["compare"], ["reproduce"], ["doctor"], []]
 )
 def test_every_command_has_help(
-    command: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    command: list[str], capsys: pytest.CaptureFixture[str], keepon: Any
 ) -> None:
-    assert _run([*command, "--help"], monkeypatch) == 0
+    assert keepon(*command, "--help") == 0
     assert "Usage:" in capsys.readouterr().out
 
 
 @pytest.mark.slow
 def test_json_output_is_json_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], keepon: Any
 ) -> None:
     out = str(tmp_path / "h")
-    assert (
-        _run(["run", str(HABITAT), "--duration", "0.1", "--out", out, "--json"], monkeypatch) == 0
-    )
+    assert keepon("run", HABITAT, "--duration", "0.1", "--out", out, "--json") == 0
     _valid(json.loads(capsys.readouterr().out), "result")
-    assert _run(["plan", str(HABITAT), "--json"], monkeypatch) == 0
+    assert keepon("plan", HABITAT, "--json") == 0
     _valid(json.loads(capsys.readouterr().out), "plan")
-    code = _run(["doctor", "--json"], monkeypatch)
+    code = keepon("doctor", "--json")
     document = json.loads(capsys.readouterr().out)
     _valid(document, "doctor")
     assert code == EXIT_CODES[document["worst"]]
     ours = [each for each in document["checks"] if each["about"] == "installation"]
     assert {each["state"] for each in ours} <= {"ok", "note"}
-    assert _run(["report", out, "--json"], monkeypatch) == 0
+    assert keepon("report", out, "--json") == 0
     assert json.loads(capsys.readouterr().out)[0]["stream"] == "F1"
-    assert _run(["compare", out, out, "--json"], monkeypatch) == 0
+    assert keepon("compare", out, out, "--json") == 0
     assert json.loads(capsys.readouterr().out)["worse"] == 0
 
 
-def test_a_missed_deadline_exits_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missed_deadline_exits_1(tmp_path: Path, keepon: Any) -> None:
     path = tmp_path / "s.toml"
     path.write_text(SMALL.replace('drivers = ["keepon", "standard"]', 'drivers = ["standard"]'))
-    assert _run(["run", str(path), "--out", str(tmp_path / "x")], monkeypatch) == 1
+    assert keepon("run", path, "--out", tmp_path / "x") == 1
 
 
 def test_no_plan_exits_1_and_says_why(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], keepon: Any
 ) -> None:
     path = tmp_path / "s.toml"
     text = SMALL.replace("frame_bytes = 200", "frame_bytes = 200\ndeadline_ns = 3_900")
     one_slot = 'driver = "under-test"\nkeepon = { frame_bytes_max = 0 }'
     path.write_text(text.replace('driver = "under-test"', one_slot))
-    assert _run(["run", str(path), "--out", str(tmp_path / "x")], monkeypatch) == 1
+    assert keepon("run", path, "--out", tmp_path / "x") == 1
     assert "no plan: stream" in capsys.readouterr().err
-    assert _run(["plan", str(path), "--json"], monkeypatch) == 1
+    assert keepon("plan", path, "--json") == 1
     _valid(json.loads(capsys.readouterr().out), "plan")
     assert not (tmp_path / "x").exists()
 
 
 def test_wrong_input_exits_2_in_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], keepon: Any
 ) -> None:
     path = tmp_path / "s.toml"
     path.write_text(SMALL.replace("frame_bytes", "frame_byte"))
@@ -402,7 +394,7 @@ def test_wrong_input_exits_2_in_one_line(
         ["report", str(tmp_path)],
         ["compare", str(tmp_path)],
     ):
-        assert _run(arguments, monkeypatch) == 2, arguments
+        assert keepon(*arguments) == 2, arguments
         printed = capsys.readouterr()
         assert printed.err.startswith("keepon: "), arguments
         assert printed.err.count("\n") == 1, arguments
@@ -411,18 +403,18 @@ def test_wrong_input_exits_2_in_one_line(
 
 @pytest.mark.slow
 def test_a_result_whose_scenario_was_damaged_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], keepon: Any
 ) -> None:
     """The scenario inside a result has a schema of its own."""
     path, out = tmp_path / "s.toml", tmp_path / "x"
     path.write_text(SMALL)
-    _run(["run", str(path), "--out", str(out)], monkeypatch)
+    keepon("run", path, "--out", out)
     result = json.loads((out / "result.json").read_text())
     result["effective"]["stream"][0]["period_ns"] = "soon"
     (out / "result.json").write_text(json.dumps(result))
     capsys.readouterr()
     for arguments in (["report", str(out)], ["compare", str(out), str(out)]):
-        assert _run(arguments, monkeypatch) == 2
+        assert keepon(*arguments) == 2
         printed = capsys.readouterr().err
         wrong = 'key `stream[0].period_ns` (stream "F1") = "soon": must be a whole number, '
         assert f"table `effective`: {wrong}" in printed, printed
@@ -430,20 +422,20 @@ def test_a_result_whose_scenario_was_damaged_is_refused(
 
 
 def test_an_unwritable_folder_exits_3_before_any_work(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    capsys: pytest.CaptureFixture[str], keepon: Any
 ) -> None:
     start_s = time.process_time()
-    assert _run(["run", str(HABITAT), "--out", "/proc/keepon/x"], monkeypatch) == 3
+    assert keepon("run", HABITAT, "--out", "/proc/keepon/x") == 3
     assert "cannot be written" in capsys.readouterr().err
     assert time.process_time() - start_s < 5
 
 
 def test_tracebacks_are_shown_on_request_only(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    capsys: pytest.CaptureFixture[str], keepon: Any
 ) -> None:
-    assert _run(["run", "absent.toml"], monkeypatch) == 2
+    assert keepon("run", "absent.toml") == 2
     assert "Traceback" not in capsys.readouterr().err
-    assert _run(["--debug", "run", "absent.toml"], monkeypatch) == 2
+    assert keepon("--debug", "run", "absent.toml") == 2
     assert "Traceback" in capsys.readouterr().err
 
 

@@ -31,7 +31,8 @@ SLOPES = {5: 10_976_000, 6: 21_952_000}
 
 def shaper(slopes: dict[int, int], **more: Any) -> str:
     each = "".join(
-        f"{{ priority = {priority}, idle_slope_bps = {slope} }}, "
+        f"{{ priority = {priority}, "
+        + (f"idle_slope_bps = {slope} }}, " if slope else 'kind = "asynchronous" }, ')
         for priority, slope in slopes.items()
     )
     keys = "".join(f"{key} = {value}\n" for key, value in more.items())
@@ -142,8 +143,10 @@ def test_a_run_sees_what_others_saw() -> None:
         assert entry["outcome"] == "met" and 0.99 * core4inet_ns < seen_ns <= core4inet_ns
 
 
-def cameras(seed: int) -> Scenario:
-    """Three bridges in a row with devices at the first two, and two or three shaped classes."""
+def cameras(seed: int, kinds: random.Random | None = None) -> Scenario:
+    """Three bridges in a row with devices at them, and two or three shaped classes; with `kinds`
+    some of them asynchronous, at some bridges.
+    """
     draw = random.Random(seed)
     names = [f"b{number}" for number in range(3)]
     sync = draw.choice(("", 'sync = { mode = "gptp", grandmaster = "plc" }\n'))
@@ -166,7 +169,10 @@ def cameras(seed: int) -> Scenario:
             if own["priority"] in slopes:
                 slopes[own["priority"]] += int(rate_bps * draw.choice((1.001, 1.5))) + 1
     for name in names:
-        parts += [bridge(name, "none"), shaper({each: max(own, 1) for each, own in slopes.items()}),
+        given = {each: max(own, 1) for each, own in slopes.items()}
+        if kinds is not None:
+            given |= {each: 0 for each in given if kinds.random() < 0.7}
+        parts += [bridge(name, "none"), shaper(given),
                   f"clock_ppm = {draw.choice((-90.0, 0.0, 90.0))}\n"]  # fmt: skip
     load = {"id": "be", "talker": "plc", "listener": "R", "rate_bps": 400_000_000, "priority": 0}
     set_point = stream("set", "plc", "R", priority=7, frame_bytes=300)
@@ -294,3 +300,78 @@ def test_tc_gets_the_shapers() -> None:
     assert " mqprio num_tc 8 map 1 0 2 3 4 5 6 7 " in files["sw1.sh"]
     made = tsnkit.export(Planned(scenario, planned(scenario)))
     assert "shapers of sw1, sw2 are left out: --format commands has them" in made.notes
+
+
+ODD_NS = (1_000_003, 1_250_007, 3_000_011)
+
+
+def rate_constrained(frame_bytes: int, deadline_ns: int) -> Scenario:
+    """Frames of avionics: a gap (BAG) and no instants, by a bridge without shapers or gates."""
+    names = [f"V{number}" for number in range(3)]
+    keys = {"frame_bytes": frame_bytes, "priority": 4, "deadline_ns": deadline_ns}
+    parts = [station("z", "standard"), bridge("sw", "none"), link("z", "sw")]
+    for name, period_ns in zip(names, ODD_NS, strict=True):
+        parts += [station(f"t{name}", "foreign"), link(f"t{name}", "sw")]
+        parts.append(stream(name, f"t{name}", "z", period_ns=period_ns, **keys))
+    return scenario_of(*parts)
+
+
+def test_streams_of_any_periods_have_a_bound() -> None:
+    """1600 ns to the bridge, 2000 in it, 64 of preamble and 100 of cables, and before it two frames
+    of 1760 ns with preamble and gap; a run has whole ns: 1 more.
+    """
+    scenario = rate_constrained(200, 7_285)
+    plan = planned(scenario)
+    assert [entry["bounds"]["delay_ns"] for entry in plan["streams"].values()] == [7_285] * 3
+    assert {entry["outcome"] for entry in ran(scenario, plan)[1]["streams"].values()} == {"met"}
+    less = copy.deepcopy(plan)
+    less["streams"]["V0"]["delay_planned_ps"] -= 1
+    less["streams"]["V0"]["terms"]["blocked_ps"] -= 1
+    assert problems(scenario, less) == ["V0: a frame may take 7284.000 ns"]
+    late = make_plan(rate_constrained(200, 7_284))
+    assert (late["status"], late["why"]["constraint"]) == ("infeasible", "deadline")
+
+
+def test_streams_that_fill_a_link_are_refused() -> None:
+    parts = [station("z", "standard"), bridge("sw", "none"), link("z", "sw", rate_bps=10**8)]
+    for number in range(2):
+        parts += [station(f"t{number}", "foreign"), link(f"t{number}", "sw")]
+        keys = {"period_ns": 200_000, "frame_bytes": 1500, "priority": 4}
+        parts.append(stream(f"s{number}", f"t{number}", "z", **keys))
+    said = 'key `stream\\[0\\].period_ns` .* = 200000: what is sent fills the link to "z"; lengthen'
+    with pytest.raises(ConfigError, match=said):
+        make_plan(scenario_of(*parts))
+
+
+def test_a_gate_that_leaves_a_shaper_too_little_is_refused() -> None:
+    """A tenth of 100 Mb/s is 10 Mb/s at most."""
+    gates = (
+        '[bridge.gates.R]\nentries = [{ gates = "0x20", ns = 10_000 },'
+        ' { gates = "0xdf", ns = 90_000 }]\n'
+    )
+    for slope, said in ((10_000_001, "must be at most 10000000, as its gate"), (10**7, "")):
+        parts = [station("R", "standard"), station("S", "foreign"), link("S", "sw")]
+        own = shaper({5: slope}) + gates
+        parts += [bridge("sw", "none").replace('gates = "none"\n', own), link("sw", "R")]
+        parts.append(stream("s", "S", "R", frame_bytes=64, priority=5))
+        scenario = scenario_of(*parts, head=HEAD)
+        if said:
+            with pytest.raises(ConfigError, match=said):
+                make_plan(scenario)
+        else:
+            planned(scenario)
+
+
+@pytest.mark.parametrize(("driver", "is_sure"), [("launchtime", True), ("standard", False)])
+def test_there_is_no_bound_beside_talkers_that_keep_no_times(driver: str, is_sure: bool) -> None:
+    parts = [station("z", "standard"), bridge("sw", "none"), link("z", "sw")]
+    for name, kind, priority in (("V", "foreign", 4), ("S", driver, 5)):
+        parts += [station(f"t{name}", kind, "tsn-end-station"), link(f"t{name}", "sw")]
+        parts.append(stream(name, f"t{name}", "z", priority=priority))
+    scenario = scenario_of(*parts)
+    plan = planned(scenario)
+    assert (plan["streams"]["V"]["bounds"]["delay_ns"] is not None) == is_sure
+    promised: Any = copy.deepcopy(plan)
+    promised["streams"]["V"]["bounds"]["delay_ns"] = 100_000
+    said = problems(scenario, promised)
+    assert said == ([] if is_sure else ["V: no bound is shown"])

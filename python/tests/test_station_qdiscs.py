@@ -12,11 +12,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import ROOT, TWO_STATIONS
+from helpers import ROOT, TWO_STATIONS, with_plan
 from keepon.cli import session
 from keepon.errors import ConfigError
 from keepon.export import commands as export_commands
-from keepon.export.exported import Planned
 from keepon.machines.planned import Guest, queue_commands
 from keepon.model import loading
 from keepon.model.qdiscs import reader, scenarios, stations
@@ -375,8 +374,7 @@ def test_exports_say_that_nothing_gives_gates_of_software_again() -> None:
     text = in_software((launchtime, launchtime.replace("launchtime", "standard")))
     bare = re.sub(r"(?m)^tc qdisc replace dev enp2s0 parent 100:.*\\\n.*\n", "", text)
     for commands, said in ((bare, True), (TEXT, False)):
-        scenario = loading.parse(commands, "three.toml")
-        files = export_commands.export(Planned(scenario, session.planned(scenario))).files
+        files = export_commands.export(with_plan(commands)).files
         assert ("let a hook of your network manager do it" in files["talker.sh"]) == said
 
 

@@ -15,18 +15,13 @@ from typing import Any
 
 import pytest
 from helpers import TWO_STATIONS
-from keepon.cli import app, sweep_command
+from keepon.cli import sweep_command
 from keepon.errors import ConfigError
 from keepon.model import loading
 from keepon.report import picture
 
 PATIENCE_S = 600
 SHORT = ("--set", "duration_s=0.01")
-
-
-def keepon(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:
-    monkeypatch.setattr(sys, "argv", ["keepon", *map(str, words)])
-    return app.main()
 
 
 @pytest.fixture
@@ -46,15 +41,18 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 @pytest.mark.slow
 def test_a_grid_is_made_once_and_shown_at_80_columns(
-    made: list[Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
+    made: list[Any],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+    keepon: Any,
+) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     words = (
         "sweep", TWO_STATIONS, *SHORT, "--out", tmp_path / "x", "--seeds", 2,
         "--set", "stream.*.advance_ns=1 us, 200 us",
     )  # fmt: skip
-    assert keepon(monkeypatch, *words) == 0
+    assert keepon(*words) == 0
     first = capsys.readouterr().out
     lines = [line for line in first.splitlines() if str(tmp_path) not in line]
     assert max(map(len, lines)) <= 80
@@ -69,13 +67,13 @@ def test_a_grid_is_made_once_and_shown_at_80_columns(
     assert re.search(r"^200 us +met +0 +50$", first, re.MULTILINE)
     assert first.count('no plan: key `stream[0].advance_ns` (stream "S1") = 1000: must be') == 1
     # Nothing is made again: neither for the same, nor for another number of it.
-    assert keepon(monkeypatch, *words) == 0
+    assert keepon(*words) == 0
     assert capsys.readouterr().out == first
-    assert keepon(monkeypatch, *words, "--measure", "streams.*.due", "--json") == 0
+    assert keepon(*words, "--measure", "streams.*.due", "--json") == 0
     found = [row["streams.*.due"] for row in json.loads(capsys.readouterr().out)]
     assert found == [None, None, 10, 10]
     assert len(made) == 4
-    assert keepon(monkeypatch, *words, "--seeds", 3) == 0
+    assert keepon(*words, "--seeds", 3) == 0
     assert len(made) == 6
 
 
@@ -192,10 +190,8 @@ def test_a_sweep_goes_on_where_ctrl_c_ended_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_cluster_finds_the_same(
-    scheduler: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_cluster_finds_the_same(scheduler: str, tmp_path: Path, keepon: Any) -> None:
     for name, who in (("a", ("--workers", 1)), ("b", ("--cluster", scheduler))):
         words = ("sweep", TWO_STATIONS, *SHORT, "--seeds", 2, "--out", tmp_path / name)
-        assert keepon(monkeypatch, *words, *who) == 0
+        assert keepon(*words, *who) == 0
     assert len({(tmp_path / name / "sweep.csv").read_text() for name in "ab"}) == 1

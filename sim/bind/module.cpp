@@ -115,6 +115,7 @@ void SetGates(PySimulation &self, NodeId bridge, NodeId peer, std::int64_t base_
 NB_MODULE(_sim, m)
 {
 	m.doc() = "Discrete-event simulator around the real driver core; times are integers.";
+	m.attr("CABLE") = kCable;
 
 	m.def(
 		"verdict_names",
@@ -202,6 +203,18 @@ NB_MODULE(_sim, m)
 				self.Idle().SetShaper(bridge, peer, queue, idle_slope_bps);
 			},
 			"bridge"_a, "peer"_a, "queue"_a, "idle_slope_bps"_a)
+		.def(
+			"set_asynchronous",
+			[](PySimulation &self, NodeId bridge, NodeId peer, int queue) {
+				self.Idle().SetAsynchronous(bridge, peer, queue);
+			},
+			"bridge"_a, "peer"_a, "queue"_a)
+		.def(
+			"add_scheduler",
+			[](PySimulation &self, NodeId bridge, nb::handle spec) {
+				self.Idle().AddScheduler(bridge, Made<AtsSpec>(spec, "scheduler"));
+			},
+			"bridge"_a, "spec"_a)
 		.def(
 			"add_way",
 			[](PySimulation &self, FlowId stream, const std::vector<NodeId> &route) {

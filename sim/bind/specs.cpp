@@ -412,8 +412,21 @@ void BindNodes(nb::module_ &m)
 		.Part("probe", &S::probe)
 		.Part("qdisc", &S::qdisc)
 		.Parts("ports", &S::ports);
+	using W = SoftwareSpec;
+	SpecClass<W>(m, "SoftwareSpec")
+		.Whole("cores", &W::cores, 1, HostCpu::kCoresMax)
+		.Word("priority", &W::priority, "hardirq|softirq|fifo|normal")
+		.Whole("ring_frames", &W::ring_frames, 1, 1'000'000)
+		.Part("wait", &W::wait)
+		.Whole("poll_ns", &W::poll_ns, 0, kNsPerS)
+		.Part("frame", &W::frame)
+		.Whole("irq_gap_ns", &W::irq_gap_ns, 0, 100 * kNsPerS)
+		.Whole("irq_ns", &W::irq_ns, 0, kNsPerS)
+		.Whole("hogs", &W::hogs, 0, HostCpu::kCoresMax)
+		.Whole("hog_ns", &W::hog_ns, 1'000, kNsPerS);
 	using B = BridgeSpec;
 	SpecClass<B>(m, "BridgeSpec")
+		.Part("software", &B::software)
 		.Whole("processing_ns", &B::processing_ns, 0, kNsPerS)
 		.Real("ppm", &B::ppm, -1000, 1000)
 		.Real("wander_ppb_per_s", &B::wander_ppb_per_s, 0, 1e6)
@@ -500,6 +513,17 @@ void BindPsfp(nb::module_ &m)
 		.Parts("filters", &P::filters);
 }
 
+void BindAts(nb::module_ &m)
+{
+	using A = AtsSpec;
+	SpecClass<A>(m, "AtsSpec")
+		.Any("flows", &A::flows)
+		.Whole("cir_bps", &A::cir_bps, 1, 100'000'000'000)
+		.Whole("cbs_bytes", &A::cbs_bytes, 1, kU32Max)
+		.Whole("max_residence_ns", &A::max_residence_ns, 0, 1000 * kNsPerS)
+		.Whole("group", &A::group, 0, 65'535);
+}
+
 void BindFrer(nb::module_ &m)
 {
 	using R = RecoverySpec;
@@ -559,6 +583,7 @@ void BindSpecs(nb::module_ &m)
 	BindNodes(m);
 	BindFlows(m);
 	BindPsfp(m);
+	BindAts(m);
 	BindFrer(m);
 	BindSync(m);
 }
@@ -568,6 +593,7 @@ template BridgeSpec Made(nb::handle, const std::string &);
 template StreamSpec Made(nb::handle, const std::string &);
 template LoadSpec Made(nb::handle, const std::string &);
 template PsfpSpec Made(nb::handle, const std::string &);
+template AtsSpec Made(nb::handle, const std::string &);
 template RecoverySpec Made(nb::handle, const std::string &);
 template PtpSpec Made(nb::handle, const std::string &);
 

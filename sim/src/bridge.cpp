@@ -15,9 +15,16 @@ Bridge::Bridge(World &world, NodeId node, std::string name, const BridgeSpec &sp
 		      Rng(world.seed, name_, "oscillator")),
 	  ingress_(world.Place(name_ + " unknown destination"))
 {
-	for (std::size_t priority = 0; priority < spec_.queues.size(); priority++)
-		ingress_.SetQueue(static_cast<int>(priority),
-				  static_cast<int>(spec_.queues[priority]));
+	if (spec.software)
+		software_ = std::make_unique<SoftwareForwarding>(
+			world_, node_, name_, *spec.software, [this](std::uint32_t packet) {
+				Process(packet, software_->Ingress(), world_.now);
+			});
+	for (IngressPipeline *ingress : { &ingress_, &Ingress() }) {
+		for (std::size_t priority = 0; priority < spec_.queues.size(); priority++)
+			ingress->SetQueue(static_cast<int>(priority),
+					  static_cast<int>(spec_.queues[priority]));
+	}
 	if (spec.ptp)
 		clock_ = std::make_unique<BridgeClock>(oscillator_, spec.stamp_resolution_ns);
 }
@@ -32,6 +39,8 @@ std::uint32_t Bridge::AddPort(std::uint32_t end, NodeId peer, const std::string 
 	port.peer = peer;
 	port.queue_place = world_.Place(name_ + " queue to " + peer_name);
 	port.gate_place = world_.Place(name_ + " gate to " + peer_name);
+	if (software_)
+		software_->AddPort(peer_name);
 	return number;
 }
 
@@ -74,7 +83,17 @@ void Bridge::SetPsfp(const PsfpSpec &spec, const std::vector<std::vector<std::ui
 		return clock_ ? clock_->ReadingPs(t) : oscillator_.Local(t);
 	});
 	psfp_ = psfp.get();
-	ingress_.AddFilter(std::move(psfp));
+	Ingress().AddFilter(std::move(psfp));
+}
+
+Ats &Bridge::Schedulers()
+{
+	if (!ats_) {
+		auto ats = std::make_unique<Ats>(world_, name_, oscillator_);
+		ats_ = ats.get();
+		Ingress().AddFilter(std::move(ats));
+	}
+	return *ats_;
 }
 
 Frer &Bridge::Redundancy()
@@ -82,22 +101,32 @@ Frer &Bridge::Redundancy()
 	if (!frer_) {
 		auto frer = std::make_unique<Frer>();
 		frer_ = frer.get();
-		ingress_.AddFilter(std::move(frer));
+		Ingress().AddFilter(std::move(frer));
 	}
 	return *frer_;
 }
 
 void Bridge::OnArrive(std::uint32_t index)
 {
+	Process(index, ingress_, world_.now - spec_.processing_ns * kPsPerNs);
+}
+
+/// Inlined, as it is the whole of what most bridges do with a frame.
+[[gnu::always_inline]] inline void Bridge::Process(std::uint32_t index, IngressPipeline &ingress,
+						   TimePs received)
+{
 	const Packet arrived = world_.packets[index];
-	const IngressPipeline::Decision decision =
-		ingress_.Decide(arrived, world_.now - spec_.processing_ns * kPsPerNs);
+	const IngressPipeline::Decision decision = ingress.Decide(arrived, received);
 	if (decision.receiver) {
 		world_.packets.Free(index);
 		decision.receiver->OnReceive(node_, arrived);
 		return;
 	}
 	if (!decision.exits) {
+		if (software_ && &ingress == &ingress_) {
+			software_->OnFrame(arrived.port, index);
+			return;
+		}
 		world_.Lose(node_, arrived.flow, arrived.seq, decision.place, arrived.listeners);
 		world_.packets.Free(index);
 		return;
@@ -118,7 +147,7 @@ void Bridge::OnArrive(std::uint32_t index)
 			packet.frame_bytes += kRtagBytes;
 		else if (arrived.header.sequence >= 0 && decision.sequence < 0)
 			packet.frame_bytes -= kRtagBytes;
-		Enqueue(ports_[exit.port], decision.queue, copy);
+		Enqueue(ports_[exit.port], decision.queue, copy, decision.wait);
 	}
 	if (copies == 0) {
 		world_.Lose(node_, arrived.flow, arrived.seq,
@@ -151,7 +180,7 @@ void Bridge::OnClockSet()
 		port.egress.Serve();
 }
 
-void Bridge::Enqueue(Port &port, int queue, std::uint32_t packet)
+void Bridge::Enqueue(Port &port, int queue, std::uint32_t packet, TimePs wait)
 {
 	const Packet &frame = world_.packets[packet];
 	if (port.egress.WaitingIn(queue) >= spec_.queue_frames) {
@@ -161,7 +190,8 @@ void Bridge::Enqueue(Port &port, int queue, std::uint32_t packet)
 		return;
 	}
 	port.waiting_max = std::max(port.waiting_max, port.egress.Waiting() + 1);
-	port.egress.Enqueue(queue, { packet, world_.now, frame.frame_bytes });
+	const TimePs eligible = port.egress.Sorts(queue) ? world_.now + wait : world_.now;
+	port.egress.Enqueue(queue, { packet, eligible, frame.frame_bytes });
 }
 
 void Bridge::OnNeverFits(EgressPort &egress, const QueuedFrame &queued)

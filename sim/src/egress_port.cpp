@@ -10,7 +10,13 @@ namespace keepon::sim
 
 void EgressPort::Enqueue(int queue, const QueuedFrame &frame)
 {
-	queues_[static_cast<std::size_t>(queue)].Push(frame);
+	auto &frames = queues_[static_cast<std::size_t>(queue)];
+	if (Sorts(queue))
+		frames.Insert(frame, [](const QueuedFrame &one, const QueuedFrame &other) {
+			return one.eligible < other.eligible;
+		});
+	else
+		frames.Push(frame);
 	Occupy(queue);
 	Serve();
 }

@@ -63,6 +63,7 @@ IngressPipeline::Decision IngressPipeline::Decide(const Packet &packet, TimePs n
 	decision.queue = queues_[static_cast<std::size_t>(treatment.priority)];
 	decision.drop_eligible = treatment.drop_eligible;
 	decision.sequence = treatment.sequence;
+	decision.wait = treatment.wait;
 	return decision;
 }
 

@@ -148,9 +148,13 @@ void Simulation::AddLink(NodeId a, NodeId b, std::int64_t rate_bps, std::int64_t
 	if (a == b)
 		throw ValueError("link of " + Quoted(nodes_[a].name) +
 				 " with itself: a link has two ends");
-	if (Linked(a, b))
+	NodeId before = 0; // links that the two have
+	while (Linked(a, b + before * kCable))
+		before++;
+	if (before >= (nodes_[a].bridge && nodes_[b].bridge ? kCablesMax : 1))
 		throw ValueError("link of " + Quoted(nodes_[a].name) + " and " +
 				 Quoted(nodes_[b].name) + " exists already");
+	before *= kCable;
 	const std::uint32_t byte_time_ps =
 		rate_bps > 0 ? kpn_byte_time_ps(static_cast<std::uint64_t>(rate_bps)) : 0;
 	if (!byte_time_ps)
@@ -164,10 +168,12 @@ void Simulation::AddLink(NodeId a, NodeId b, std::int64_t rate_bps, std::int64_t
 				 " is not within -10000000 to 10000000");
 	const NodeId ids[2] = { a, b };
 	const auto first = static_cast<std::uint32_t>(world_.ends.size());
-	const std::uint32_t place = world_.Place("link " + nodes_[a].name + " - " + nodes_[b].name);
+	const std::uint32_t place =
+		world_.Place("link " + nodes_[a].name + " - " + Called(b + before));
 	for (int i = 0; i < 2; i++) {
 		LinkEnd end;
 		end.node = ids[i];
+		end.called = ids[i] + before;
 		if (nodes_[ids[i]].station)
 			end.port = nodes_[ids[i]].station->Ports();
 		end.peer = first + 1 - static_cast<std::uint32_t>(i);
@@ -211,8 +217,8 @@ void Simulation::AddLink(NodeId a, NodeId b, std::int64_t rate_bps, std::int64_t
 		if (ports[i])
 			node.station->AddPort(std::move(ports[i]));
 		else
-			world_.ends[first + i].port = node.bridge->AddPort(first + i, ids[1 - i],
-									   nodes_[ids[1 - i]].name);
+			world_.ends[first + i].port = node.bridge->AddPort(
+				first + i, ids[1 - i] + before, Called(ids[1 - i] + before));
 		world_.ends[first + i].onlooker = node.station.get();
 	}
 }
@@ -224,41 +230,47 @@ void Simulation::SetLoss(NodeId a, NodeId b, double probability)
 		throw ValueError("loss_probability = " + std::to_string(probability) +
 				 " is not within 0 to 1");
 	NodeAt(a, "link end a");
-	NodeAt(b, "link end b");
+	NodeAt(b % kCable, "link end b");
 	if (!Linked(a, b))
 		throw ValueError("loss between " + Quoted(nodes_[a].name) + " and " +
-				 Quoted(nodes_[b].name) + ": there is no such link");
+				 Quoted(Called(b)) + ": there is no such link");
 	const std::uint32_t place =
-		world_.Place("lossy link " + nodes_[a].name + " - " + nodes_[b].name);
+		world_.Place("lossy link " + nodes_[a].name + " - " + Called(b));
 	for (LinkEnd &end : world_.ends) {
-		const NodeId peer = world_.ends[end.peer].node;
-		if ((end.node != a || peer != b) && (end.node != b || peer != a))
+		const LinkEnd &peer = world_.ends[end.peer];
+		if ((end.node != a || peer.called != b) && (end.called != b || peer.node != a))
 			continue;
 		end.loss = probability;
 		end.loss_place = place;
 		end.loss_rng.emplace(world_.seed, nodes_[end.node].name,
-				     "loss from " + nodes_[peer].name);
+				     "loss from " + Called(peer.called));
 	}
 }
 
 bool Simulation::Linked(NodeId a, NodeId b) const
 {
 	return std::any_of(world_.ends.begin(), world_.ends.end(), [&](const LinkEnd &end) {
-		return end.node == a && world_.ends[end.peer].node == b;
+		return end.node == a && world_.ends[end.peer].called == b;
 	});
+}
+
+std::string Simulation::Called(NodeId id) const
+{
+	const std::string &name = nodes_[id % kCable].name;
+	return id < kCable ? name : name + "#" + std::to_string(id / kCable + 1);
 }
 
 std::uint32_t Simulation::PortOf(NodeId bridge, NodeId peer, const std::string &what) const
 {
 	CheckBuilding();
 	const Node &node = NodeAt(bridge, "bridge");
-	NodeAt(peer, "peer");
+	NodeAt(peer % kCable, "peer");
 	if (!node.bridge)
 		throw ValueError(what + " on " + Quoted(node.name) + ": it is no bridge");
 	const int port = node.bridge->PortTo(peer);
 	if (port < 0)
 		throw ValueError(what + " of " + Quoted(node.name) + " towards " +
-				 Quoted(nodes_[peer].name) + ": there is no such link");
+				 Quoted(Called(peer)) + ": there is no such link");
 	return static_cast<std::uint32_t>(port);
 }
 
@@ -288,14 +300,40 @@ void Simulation::SetGates(NodeId bridge, NodeId peer, std::int64_t base_ns,
 	node.bridge->SetGates(port, base_ns, entries);
 }
 
-void Simulation::SetShaper(NodeId bridge, NodeId peer, int queue, std::int64_t idle_slope_bps)
+std::uint32_t Simulation::QueuedPortOf(NodeId bridge, NodeId peer, int queue) const
 {
 	const std::uint32_t port = PortOf(bridge, peer, "shaper");
 	if (queue < 0 || queue >= EgressPort::kQueues)
 		throw ValueError("shaper of " + Quoted(nodes_[bridge].name) + " towards " +
-				 Quoted(nodes_[peer].name) + ": queue " + std::to_string(queue) +
+				 Quoted(Called(peer)) + ": queue " + std::to_string(queue) +
 				 " is not within 0 to 7");
-	nodes_[bridge].bridge->SetShaper(port, queue, idle_slope_bps);
+	return port;
+}
+
+void Simulation::SetShaper(NodeId bridge, NodeId peer, int queue, std::int64_t idle_slope_bps)
+{
+	nodes_[bridge].bridge->SetShaper(QueuedPortOf(bridge, peer, queue), queue, idle_slope_bps);
+}
+
+void Simulation::SetAsynchronous(NodeId bridge, NodeId peer, int queue)
+{
+	nodes_[bridge].bridge->SetAsynchronous(QueuedPortOf(bridge, peer, queue), queue);
+}
+
+void Simulation::AddScheduler(NodeId bridge, const AtsSpec &spec)
+{
+	CheckBuilding();
+	const Node &node = NodeAt(bridge, "bridge");
+	std::vector<std::uint32_t> streams;
+	for (const FlowId flow : spec.flows) {
+		if (!node.bridge || flow >= world_.flows.size())
+			throw ValueError("scheduler at " + Quoted(node.name) +
+					 ": it is no bridge, or flow " + std::to_string(flow) +
+					 " does not exist");
+		streams.push_back(node.bridge->Ingress().StreamOf(world_.flows[flow].header));
+	}
+	if (!streams.empty())
+		node.bridge->Schedulers().Add(streams, spec);
 }
 
 void Simulation::SetPreemption(NodeId bridge, NodeId peer, std::int64_t queues,
@@ -363,20 +401,20 @@ void Simulation::CheckRoute(const std::string &what, NodeId talker,
 				 Quoted(nodes_[talker].name));
 	NodeId at = talker;
 	for (std::size_t i = 0; i <= route.size(); i++) {
-		const NodeId next = i < route.size() ? route[i] : listener;
+		const NodeId by = i < route.size() ? route[i] : listener;
+		const NodeId next = by % kCable;
 		NodeAt(next, "route");
 		if (i < route.size() && !nodes_[next].bridge)
 			throw ValueError(what + ": route goes through " +
 					 Quoted(nodes_[next].name) + ", which is no bridge");
 		if (i < route.size() &&
-		    std::find(route.begin() + static_cast<std::ptrdiff_t>(i) + 1, route.end(),
-			      next) != route.end())
+		    std::any_of(route.begin() + static_cast<std::ptrdiff_t>(i) + 1, route.end(),
+				[&](NodeId other) { return other % kCable == next; }))
 			throw ValueError(what + ": route goes through " +
 					 Quoted(nodes_[next].name) + " twice");
-		if (!Linked(at, next))
+		if (!Linked(at, by))
 			throw ValueError(what + ": there is no link from " +
-					 Quoted(nodes_[at].name) + " to " +
-					 Quoted(nodes_[next].name));
+					 Quoted(nodes_[at].name) + " to " + Quoted(Called(by)));
 		at = next;
 	}
 }
@@ -411,7 +449,7 @@ void Simulation::CheckTalker(const std::string &what, NodeId talker,
 void Simulation::Route(FlowId flow, const std::vector<NodeId> &route, NodeId listener)
 {
 	for (std::size_t i = 0; i < route.size(); i++) {
-		Bridge &bridge = *nodes_[route[i]].bridge;
+		Bridge &bridge = *nodes_[route[i] % kCable].bridge;
 		const NodeId next = i + 1 < route.size() ? route[i + 1] : listener;
 		bridge.Ingress().AddRoute(world_.flows[flow].header,
 					  static_cast<std::uint32_t>(bridge.PortTo(next)));
@@ -539,7 +577,7 @@ void Simulation::AddWay(FlowId stream, const std::vector<NodeId> &route)
 	if (PortTowards(flow.talker, route, flow.listeners[0]) != flow.port)
 		throw ValueError(what + ": its ways leave its talker by different ports");
 	for (std::size_t i = 0; i < route.size(); i++) {
-		Bridge &bridge = *nodes_[route[i]].bridge;
+		Bridge &bridge = *nodes_[route[i] % kCable].bridge;
 		const NodeId next = i + 1 < route.size() ? route[i + 1] : flow.listeners[0];
 		bridge.Ingress().AddWay(flow.header,
 					static_cast<std::uint32_t>(bridge.PortTo(next)));

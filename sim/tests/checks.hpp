@@ -21,6 +21,7 @@ struct Checks {
 };
 
 void TestApplication(Checks &checks);
+void TestAts(Checks &checks);
 void TestCreditShaper(Checks &checks);
 void TestEgressPort(Checks &checks);
 void TestEventQueue(Checks &checks);

@@ -10,6 +10,7 @@ int main()
 	keepon::sim::test::Checks checks;
 
 	keepon::sim::test::TestApplication(checks);
+	keepon::sim::test::TestAts(checks);
 	keepon::sim::test::TestCreditShaper(checks);
 	keepon::sim::test::TestEgressPort(checks);
 	keepon::sim::test::TestEventQueue(checks);

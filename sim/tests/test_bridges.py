@@ -218,3 +218,29 @@ def test_link_down_cuts_what_is_on_it_and_accounts_for_it(accounts):
     accounts(summary)
     assert summary["lost"] == {"link t0 - br0": 6}
     assert summary["in_flight"] == 0
+
+
+def test_bridges_have_up_to_eight_links_to_each_other_each_with_its_own_port(accounts):
+    sim, (b1, b2), talkers, listener = line(2, talkers=3)
+    ways = [b2, b2 + _sim.CABLE, b2 + 2 * _sim.CABLE]
+    sim.add_link(b2, b1, GIGABIT, 1050)  # begins at the other end, and takes 1000 ns longer
+    for _ in range(6):
+        sim.add_link(b1, b2, GIGABIT, 50)
+    with pytest.raises(ValueError, match="exists already"):
+        sim.add_link(b1, b2, GIGABIT, 50)
+    sim.set_loss(b2, b1 + 2 * _sim.CABLE, 1.0)
+    sim.set_gates(b1, ways[1], 0, [(0xFF, MS // 2), (0, MS // 2)])
+    flows = [
+        stream(sim, talker, listener, [b1, way], offset_ns=number * 100_000)
+        for number, (talker, way) in enumerate(zip(talkers, ways, strict=True), 1)
+    ]
+    sim.run(100 * MS)
+    one, other = (delays_ns(sim, flow) for flow in flows[:2])
+    assert (one + 1000 == other).all()
+    found = [sim.stream(flow) for flow in flows]
+    for summary in found:
+        accounts(summary)
+    assert found[2]["lost"] == {"lossy link br1 - br0#3": found[2]["on_wire"]}
+    ports = sim.bridge(b1)["ports"]
+    assert [ports[way]["forwarded"] for way in ways] == [each["on_wire"] for each in found]
+    assert sim.bridge(b2)["ports"][b1 + _sim.CABLE]["received"] == found[1]["on_wire"]

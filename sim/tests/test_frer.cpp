@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sequence recovery by hand: IEEE Std 802.1CB-2017 clauses 7.4.3.4, 7.4.3.5 and 7.4.4.
+#include <algorithm>
+#include <random>
+#include <utility>
 #include <vector>
 
 #include "checks.hpp"
@@ -79,6 +82,33 @@ void TestBurstsAndWrap(Checks &checks)
 	EXPECT(right && recovery.CountersAt(0).lost == 0);
 }
 
+/// Both copies of each number come up to `spread` numbers late, whichever first and past newer
+/// ones, and some of one way not at all: each number passes once.
+void TestAnyOrder(Checks &checks)
+{
+	std::mt19937 random(1);
+	for (const int spread : { 2, 8, 31 }) {
+		std::vector<std::pair<int, std::uint16_t>> arrivals;
+		for (int i = 0; i < 140'000; i++) {
+			const auto sequence = static_cast<std::uint16_t>(i);
+			for (int copy = i / 100 % 2; copy < 2; copy++)
+				arrivals.emplace_back(
+					i + static_cast<int>(random() %
+							     (static_cast<unsigned>(spread) + 1)),
+					sequence);
+		}
+		std::stable_sort(arrivals.begin(), arrivals.end(),
+				 [](const auto &a, const auto &b) { return a.first < b.first; });
+		// The newest number is `spread` ahead of one that comes last.
+		SequenceRecovery recovery(Spec(spread + 1), false);
+		for (const auto &[at, sequence] : arrivals)
+			recovery.Take(sequence, 0);
+		const SequenceRecovery::Counters &count = recovery.CountersAt(0);
+		EXPECT(count.passed == 140'000 && count.discarded == 70'000);
+		EXPECT(count.rogue == 0 && count.lost == 0 && count.out_of_order > 1000);
+	}
+}
+
 void TestReset(Checks &checks)
 {
 	RecoverySpec spec = Spec(4);
@@ -152,6 +182,7 @@ void TestFrer(Checks &checks)
 {
 	TestVector(checks);
 	TestBurstsAndWrap(checks);
+	TestAnyOrder(checks);
 	TestReset(checks);
 	TestMatch(checks);
 	TestLatentErrors(checks);

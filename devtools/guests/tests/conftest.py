@@ -8,4 +8,4 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[3] / "python" / "tests"))
 
-from session_settings import refused  # noqa: F401
+from session_settings import keepon, refused  # noqa: F401

@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 
 from keepon.measure.simulated import Bridge, Flow, LoadFlow, NodeClock, PtpFlow, Station
 
+CABLE: int
+
 @dataclass(kw_only=True)
 class LatencySpec:
     """Latency of one stage: min(base + log-normal body [+ exponential tail], cap); 0 of a limit or cap: none."""
@@ -179,9 +181,25 @@ class StationSpec:
     ] = ...  # one for each link, in their order, where not all have what stands above
 
 @dataclass(kw_only=True)
+class SoftwareSpec:
+    """The cores of a bridge that forwards in software."""
+
+    cores: int = ...
+    priority: str = ...  # "hardirq" | "softirq" | "fifo" | "normal"
+    ring_frames: int = ...
+    wait: LatencySpec = ...  # from a complete frame to software, if it is not at others
+    poll_ns: int = ...
+    frame: LatencySpec = ...
+    irq_gap_ns: int = ...  # mean between other interrupts; 0: none
+    irq_ns: int = ...
+    hogs: int = ...
+    hog_ns: int = ...
+
+@dataclass(kw_only=True)
 class BridgeSpec:
     """A store-and-forward bridge."""
 
+    software: SoftwareSpec | None = ...  # None: hardware forwards
     processing_ns: int = ...
     ppm: float = ...
     wander_ppb_per_s: float = ...
@@ -244,6 +262,16 @@ class PsfpSpec:
     gates: list[StreamGateSpec] = ...
     meters: list[FlowMeterSpec] = ...
     filters: list[StreamFilterSpec] = ...
+
+@dataclass(kw_only=True)
+class AtsSpec:
+    """ATS scheduler of a stream at a bridge (clause 8.6.11); frames count with preamble and gap."""
+
+    flows: list[int]  # whose frames are its stream
+    cir_bps: int
+    cbs_bytes: int
+    max_residence_ns: int
+    group: int = ...
 
 @dataclass(kw_only=True)
 class RecoverySpec:
@@ -359,7 +387,9 @@ class Simulation:
         for each of its
         links, in their order; with several and sync "ptp" its driver is "standard", as PTP sets
         one clock. Wrong
-        `keepon` values are found here, where the rate is known."""
+        `keepon` values are found here, where the rate is known. Two bridges may have 8 links: gates,
+        routes and losses of the second take id + CABLE for the other end, of the third id + 2 *
+        CABLE ..."""
 
     def set_loss(self, a: int, b: int, probability: float) -> None:
         """Each frame on the link of two nodes, either way, is lost with this probability."""
@@ -400,6 +430,12 @@ class Simulation:
 
     def set_shaper(self, bridge: int, peer: int, queue: int, idle_slope_bps: int) -> None:
         """Credit-based shaper of a queue of a bridge's port, after its gates."""
+
+    def set_asynchronous(self, bridge: int, peer: int, queue: int) -> None:
+        """A queue of a bridge's port sends frames by the eligibility times that schedulers gave them."""
+
+    def add_scheduler(self, bridge: int, spec: AtsSpec) -> None:
+        """ATS scheduler; what would wait for too long is lost at `NAME maximum residence time`."""
 
     def add_way(self, stream: int, route: list[int]) -> None:
         """Another way of a stream to its one listener: bridges send copies by all ways."""

@@ -11,7 +11,7 @@ from typing import TextIO
 
 from keepon.cli import edge
 from keepon.errors import ConfigError, one_line, shell_path
-from keepon.export import streamtable, tsnkit_reader
+from keepon.export import streamtable, tsnkit_reader, yang_reader
 from keepon.model import examples, loading, ranges, schemafiles, starter
 from keepon.model.units import unit_of
 from keepon.model.validation import suggestion
@@ -85,7 +85,8 @@ def write(file: Path, asked: Asked) -> str:
             "option --stations: has no use with --from, whose table names the stations; leave one"
             " of the two out"
         )
-    table = streamtable.read(asked.table)
+    reader = yang_reader if asked.table.suffix.lower() in yang_reader.SUFFIXES else streamtable
+    table = reader.read(asked.table)
     homes = _homes(asked.at, table.stations, starter.bridge_names(count))
     what = f"with the {len(table.stations)} stations of {one_line(asked.table.name)}"
     text = starter.of_streams(

@@ -204,7 +204,7 @@ def new(
     ] = None,
     table: Annotated[
         Path | None,
-        option("--from", "Table of streams (CSV, xlsx), whose stations it has (docs/import.md)."),
+        option("--from", "Streams (CSV, xlsx, YANG), whose stations it has (docs/import.md)."),
     ] = None,
     at: Annotated[
         list[str] | None,
@@ -229,14 +229,18 @@ def new(
 def import_(
     source: Annotated[
         Path,
-        argument("Table of streams (CSV, xlsx), or tsnkit's N_task.csv or folder.", metavar="FILE"),
+        argument(
+            "Table of streams (CSV, xlsx), requests in YANG (JSON, XML), or tsnkit's N_task.csv or"
+            " folder.",
+            metavar="FILE",
+        ),
     ],
     out: Annotated[
         Path | None, option("--out", "Scenario to write; default NAME.toml here.", callback=named)
     ] = None,
 ) -> None:
-    """Make a scenario of a table of streams, with one switch between its stations, or of a
-    problem of tsnkit.
+    """Make a scenario of a table of streams or of requests in YANG, with one switch between their
+    stations, or of a problem of tsnkit.
     """
     from keepon.cli import new_command
 

@@ -8,10 +8,10 @@ string.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 
 from keepon.export.exported import Exported, Planned
+from keepon.model import cables
 from keepon.model.plan import PlannedStream, ways_of
 from keepon.model.scenario import Stream
 from keepon.model.topology import Topology
@@ -53,21 +53,21 @@ def _colour(number: int, count: int) -> str:
 
 
 def _links(planned: Planned, topology: Topology) -> Iterator[str]:
-    for link in planned.scenario.link:
-        first, second = link.ends
-        there, back = topology.wires[first, second], topology.wires[second, first]
+    ways = cables.directions(link.ends for link in planned.scenario.link)
+    for link, both in zip(planned.scenario.link, ways, strict=True):
+        there, back = (topology.wires[hop] for hop in both)
         delay = f"{there.propagation_ns}" + (
             "" if there.propagation_ns == back.propagation_ns else f"/{back.propagation_ns}"
         )
         label = f"{rate(there.rate_bps)}\n{delay} ns"
         style = _attributes(dir="none", color="gray50", penwidth="2", label=label)
-        yield f"\t{quoted(first)} -> {quoted(second)} {style};"
+        yield f"\t{quoted(link.ends[0])} -> {quoted(link.ends[1])} {style};"
 
 
 def hops(stream: Stream, entry: PlannedStream) -> list[tuple[str, str]]:
     """The directed links a stream passes, each once, as planned."""
     paths = ([stream.talker, *route, listener] for listener, route in ways_of(entry))
-    return list(dict.fromkeys(pair for path in paths for pair in itertools.pairwise(path)))
+    return list(dict.fromkeys(hop for path in paths for hop in cables.hops(path)))
 
 
 def _stream(planned: Planned, number: int, stream: Stream) -> Iterator[str]:
@@ -81,7 +81,7 @@ def _stream(planned: Planned, number: int, stream: Stream) -> Iterator[str]:
         style = _attributes(
             color=colour, fontcolor=colour, constraint="false", tooltip=tooltip, **label
         )
-        yield f"\t{quoted(here)} -> {quoted(there)} {style};"
+        yield f"\t{quoted(here)} -> {quoted(cables.node_of(there))} {style};"
 
 
 def export(planned: Planned) -> Exported:

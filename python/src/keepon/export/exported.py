@@ -119,10 +119,12 @@ def copies_left_out(planned: Planned) -> list[str]:
 
 def filters_left_out(planned: Planned) -> list[str]:
     """Notes for formats that have no stream filters and shapers, if there are any."""
-    shaped = [bridge.name for bridge in planned.scenario.bridge if bridge.shaper]
+    bridges = planned.scenario.bridge
+    shaped = [one.name for one in bridges if any(own.idle_slope_bps for own in one.shaper)]
+    ats = [one.name for one in bridges if planned.plan["bridges"][one.name].get("schedulers")]
     names = [
         bridge.name
-        for bridge in planned.scenario.bridge
+        for bridge in bridges
         if bridge.stream_filter or planned.plan["bridges"][bridge.name].get("stream_filters")
     ]
     left = [
@@ -130,6 +132,8 @@ def filters_left_out(planned: Planned) -> list[str]:
         for what, listed in (("stream filters", names), ("shapers", shaped))
         if listed
     ]
+    if ats:
+        left.append(f"ATS schedulers of {', '.join(ats)} are left out")
     return left + copies_left_out(planned)
 
 

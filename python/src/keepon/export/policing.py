@@ -5,12 +5,12 @@ stream comes in, with actions gate and police (tc-flower(8), tc-gate(8), tc-poli
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from keepon.export.exported import Planned, port_name
+from keepon.model.cables import back, hops, node_of
 from keepon.model.policing import StreamFilter, StreamGate, streams_of
 from keepon.model.scenario import Bridge
 from keepon.model.topology import Topology
@@ -81,11 +81,11 @@ def ports_into(planned: Planned, bridge: Bridge) -> dict[str, str]:
     """The port of a bridge where each stream and load comes in."""
     topology = Topology(planned.scenario)
     return {
-        flow: port_name(topology, bridge.name, here)
+        flow: port_name(topology, *back(hop))
         for flow, own in _ways(planned).items()
         for way in own
-        for here, there in itertools.pairwise(way)
-        if there == bridge.name
+        for hop in hops(way)
+        if node_of(hop[1]) == bridge.name
     }
 
 

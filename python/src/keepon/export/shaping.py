@@ -5,12 +5,13 @@ port with gates (tc-cbs(8), tc-mqprio(8)).
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 
+from keepon.errors import ConfigError
 from keepon.export import shell
 from keepon.export.exported import Planned, port_name
 from keepon.machines.queues import PRIORITIES
+from keepon.model.cables import hops
 from keepon.model.scenario import Bridge, Load, Stream
 from keepon.model.shaping import slopes
 from keepon.model.topology import Topology
@@ -28,7 +29,7 @@ def _flows(planned: Planned, bridge: Bridge, peer: str) -> list[Stream | Load]:
         for end, route in planned.plan["streams"][stream.id]["routes"].items()
     ]
     ways += [(load, way) for _, load, way in Topology(planned.scenario).best_effort]
-    return [flow for flow, way in ways if (bridge.name, peer) in itertools.pairwise(way)]
+    return [flow for flow, way in ways if (bridge.name, peer) in hops(way)]
 
 
 def _shaped(planned: Planned, bridge: Bridge) -> list[str]:
@@ -74,7 +75,19 @@ def _credits(
 
 
 def lines(planned: Planned, bridge: Bridge) -> Iterator[str]:
-    """What a bridge's script does for its shapers, once its gates are there."""
+    """What a bridge's script does for its shapers, once its gates are there.
+
+    Raises:
+        ConfigError: it has asynchronous ones.
+    """
+    for place, shaper in enumerate(bridge.shaper):
+        if shaper.kind == "asynchronous":
+            index = planned.scenario.bridge.index(bridge)
+            raise ConfigError(
+                f'key `bridge[{index}].shaper[{place}].kind` (bridge "{bridge.name}") ='
+                ' "asynchronous": Linux has no such shaper; set the schedulers of the plan'
+                ' (bridges.NAME.schedulers) by the switch\'s own tools, or choose "credit-based"'
+            )
     topology, roots = Topology(planned.scenario), own_roots(planned, bridge)
     levels = [bridge.class_of(priority) for priority in range(8)]
     levels += [levels[0]] * (PRIORITIES - len(levels))

@@ -103,7 +103,7 @@ def read(path: Path) -> StreamTable:
         rows, has_comma = _of_workbook(path), True
     else:
         rows, has_comma = _of_text(path)
-    return _Reader(path, has_comma).read(rows)
+    return Reader(path, has_comma).read(rows)
 
 
 def _of_text(path: Path) -> tuple[Cells, bool]:
@@ -201,17 +201,27 @@ def _unit(text: str) -> str:
     )
 
 
-class _Reader:
+def frame_bytes(payload_bytes: int) -> int:
+    """Length with header, tag and FCS."""
+    return max(_LEAST_BYTES, payload_bytes + _AROUND_BYTES)
+
+
+def rate_hz(per_s: Fraction) -> int | str:
+    """A rate as scenarios have it."""
+    return int(per_s) if per_s.denominator == 1 else str(per_s)
+
+
+class Reader:
     """A table being read; all that is wrong with it is said at once."""
 
-    def __init__(self, path: Path, has_comma: bool) -> None:
+    def __init__(self, path: Path, has_comma: bool = False) -> None:
         self.path = path
         self.has_comma = has_comma
         self.comma_seen = False
         self.wrong = Wrong()
         self.table = StreamTable()
         self.names: dict[str, str] = {}
-        self.rows: dict[str, int] = {}
+        self.places: dict[str, str] = {}
 
     def read(self, rows: Cells) -> StreamTable:
         at, columns = self._header(rows)
@@ -224,10 +234,14 @@ class _Reader:
             self.table.notes.append(f"columns left out: {', '.join(map(one_line, unused))}")
         for number, cells in rows[at + 1 :]:
             if any(cells) and not cells[0].startswith("#"):
-                self._row(number, cells, columns)
+                self._row(f"row {number}", cells, columns)
+        return self.end("row of a stream below its header")
+
+    def end(self, what: str) -> StreamTable:
+        """What was read, unless something was wrong or there was nothing of what it needs."""
         self.wrong.end()
         if not self.table.streams:
-            raise ConfigError(f"{self.path}: has no row of a stream below its header; add one")
+            raise ConfigError(f"{self.path}: has no {what}; add one")
         used = [name for one in self.table.streams for name in (one["talker"], *one["listeners"])]
         used += [one[key] for one in self.table.loads for key in ("talker", "listener")]
         self.table.stations = list(dict.fromkeys(used))
@@ -251,12 +265,12 @@ class _Reader:
         assert at is not None
         return at, known[at]
 
-    def _row(self, number: int, cells: list[str], columns: list[Column]) -> None:
+    def _row(self, place: str, cells: list[str], columns: list[Column]) -> None:
         written = {one.key: one for one in columns if one.place < len(cells) and cells[one.place]}
         stream: dict[str, Any] = {}
         for column in written.values():
             with self.wrong:
-                self._cell(number, column, cells[column.place], stream)
+                self._cell(place, column, cells[column.place], stream)
         if "id" not in written and "talker" in stream:
             stream = {"id": f"s{len(self.table.streams) + 1}"} | stream
         order = [key for key in (*COLUMNS, "rate_hz", "frame_bytes") if key in stream]
@@ -264,16 +278,16 @@ class _Reader:
         expanded = ranges.expanded(
             {"stream": [stream]},
             lambda key, value, rule: self.wrong.add(
-                self._refusal(number, written.get(key.rpartition(".")[2]), value, rule)
+                self.refusal(place, written.get(key.rpartition(".")[2]), value, rule)
             ),
         )
         for one in expanded["stream"]:
             if "rate_bps" in one:
-                self._keep_load(number, one, written)
+                self._keep_load(place, one, written)
             else:
-                self._keep(number, one, written)
+                self.keep(place, one, written)
 
-    def _cell(self, number: int, column: Column, text: str, stream: dict[str, Any]) -> None:
+    def _cell(self, place: str, column: Column, text: str, stream: dict[str, Any]) -> None:
         """What a cell says, into the stream."""
         key = column.key
         if key in ("id", "talker"):
@@ -283,15 +297,15 @@ class _Reader:
         elif key == "priority":
             stream[key] = int(text) if re.fullmatch(r"\d{1,9}", text) else text
         elif key == "rate":
-            stream |= self._rate(number, column, text)
+            stream |= self._rate(place, column, text)
         elif key == "payload_bytes":
-            value = self._number(number, column, text)
+            value = self._number(place, column, text)
             size = Fraction(value) if isinstance(value, int) else unit_of(key).number(value)  # type: ignore[union-attr]
             if size is None:
-                raise self._refusal(number, column, text, "must be a number of bytes; write one")
-            stream["frame_bytes"] = max(_LEAST_BYTES, int(size) + _AROUND_BYTES)
+                raise self.refusal(place, column, text, "must be a number of bytes; write one")
+            stream["frame_bytes"] = frame_bytes(int(size))
         else:
-            stream[key] = self._number(number, column, text)
+            stream[key] = self._number(place, column, text)
 
     def _name(self, text: str) -> str:
         """A name as scenarios have them."""
@@ -299,27 +313,27 @@ class _Reader:
         self.names[text] = made or text
         return self.names[text]
 
-    def _split(self, number: int, column: Column, text: str) -> tuple[str, str] | None:
+    def _split(self, place: str, column: Column, text: str) -> tuple[str, str] | None:
         """Digits and unit of a number; None if it is none."""
         found = _NUMBER.fullmatch(text)
         if found is None:
             return None
         if self.comma_seen and re.fullmatch(r"\d{1,3}(\.\d{3})+", found[1]):
-            raise self._refusal(
-                number, column, text,
+            raise self.refusal(
+                place, column, text,
                 "has a point where other cells have decimal commas; write it without the point",
             )  # fmt: skip
         if "," in found[1] and not self.has_comma:
-            raise self._refusal(
-                number, column, text,
+            raise self.refusal(
+                place, column, text,
                 "may have a decimal comma only where columns are not separated by commas; write a"
                 " point",
             )  # fmt: skip
         return found[1].replace(",", "."), _unit(found[2] or "") or column.unit
 
-    def _number(self, number: int, column: Column, text: str) -> Any:
+    def _number(self, place: str, column: Column, text: str) -> Any:
         """A number with its unit; plain where it is in the key's own."""
-        split = self._split(number, column, text)
+        split = self._split(place, column, text)
         if split is None:
             return text
         digits, unit = split
@@ -333,32 +347,32 @@ class _Reader:
             return int(digits)
         return f"{digits} {unit or ('b/s' if column.key == 'rate_bps' else 'B')}"
 
-    def _rate(self, number: int, column: Column, text: str) -> dict[str, Any]:
+    def _rate(self, place: str, column: Column, text: str) -> dict[str, Any]:
         """A rate in frames a second, as a period where that is a whole number of ns."""
         fraction = re.fullmatch(r"\d{1,9}/\d{1,9}", text)
-        split = (text, column.unit) if fraction else self._split(number, column, text)
+        split = (text, column.unit) if fraction else self._split(place, column, text)
         if split and split[1] in _sizes("rate_bps"):
             return {"rate_bps": f"{split[0]} {split[1]}"}
         per_s = rates.rate(text) if fraction else Fraction(split[0]) if split else None
         rate = (per_s or Fraction(0)) * _RATES.get(split[1] or "Hz" if split else "", 0)
         if rate <= 0:
-            raise self._refusal(
-                number, column, text, "must be above 0 Hz, kHz, kb/s or Mb/s; write it so"
+            raise self.refusal(
+                place, column, text, "must be above 0 Hz, kHz, kb/s or Mb/s; write it so"
             )
         if wrong := rates.too_long(rate):
-            raise self._refusal(number, column, text, wrong)
+            raise self.refusal(place, column, text, wrong)
         if (cycle := rates.cycle(rate))[0] == 1:
             return {"period_ns": cycle[1]}
-        return {"rate_hz": int(rate) if rate.denominator == 1 else str(rate)}
+        return {"rate_hz": rate_hz(rate)}
 
-    def _keep_load(self, number: int, row: dict[str, Any], written: dict[str, Column]) -> None:
+    def _keep_load(self, place: str, row: dict[str, Any], written: dict[str, Column]) -> None:
         """A row with a bit rate: best effort to each listener."""
         more = [key for key in row if key not in _OF_LOADS]
         if more:
             column = written.get(more[0]) or written.get("rate")
             self.wrong.add(
-                self._refusal(
-                    number, column, row[more[0]],
+                self.refusal(
+                    place, column, row[more[0]],
                     "is beside a bit rate, which makes the row best effort; leave one of both out",
                 )
             )  # fmt: skip
@@ -374,11 +388,11 @@ class _Reader:
                     key = re.match(r"\w*", each.key)[0]  # type: ignore[index]
                     column = written.get(key) or written.get("rate")
                     rule = f"{each.rule}; {each.remedy}" if each.remedy else each.rule
-                    self.wrong.add(self._refusal(number, column, each.value, rule, key))
+                    self.wrong.add(self.refusal(place, column, each.value, rule, key))
                 return
             self.table.loads.append(load)
 
-    def _keep(self, number: int, stream: dict[str, Any], written: dict[str, Column]) -> None:
+    def keep(self, place: str, stream: dict[str, Any], written: dict[str, Column]) -> None:
         """One stream if it may be one; what has the id of another is a further listener of it."""
         try:
             Stream.model_validate(stream)
@@ -390,28 +404,31 @@ class _Reader:
                 rule = f"{each.rule}; {each.remedy}" if each.remedy else each.rule
                 # What is missing beside a cell of its own was refused as that.
                 if (column is None) == each.is_missing:
-                    self.wrong.add(self._refusal(number, column, each.value, rule, key))
+                    self.wrong.add(self.refusal(place, column, each.value, rule, key))
             return
         for name in stream["listeners"]:
             if name == stream["talker"]:
                 column = written["listeners"]
                 rule = "is the talker itself; name another station"
-                self.wrong.add(self._refusal(number, column, name, rule))
+                self.wrong.add(self.refusal(place, column, name, rule))
         before = next((one for one in self.table.streams if one["id"] == stream["id"]), None)
         if before is None:
-            self.rows[stream["id"]] = number
+            self.places[stream["id"]] = place
             self.table.streams.append(stream)
         elif before | {"listeners": stream["listeners"]} == stream:
             before["listeners"] = list(dict.fromkeys(before["listeners"] + stream["listeners"]))
         else:
-            rule = f"already used by row {self.rows[stream['id']]}; rename one of the two"
-            self.wrong.add(self._refusal(number, written.get("id"), stream["id"], rule))
+            rule = f"already used by {self.places[stream['id']]}; rename one of the two"
+            self.wrong.add(self.refusal(place, written.get("id"), stream["id"], rule))
 
-    def _refusal(
-        self, number: int, column: Column | None, value: Any, rule: str, key: str = ""
+    def refusal(
+        self, place: str, column: Column | None, value: Any, rule: str, key: str = ""
     ) -> ConfigError:
         if column is None:
             name = COLUMNS.get(key, key).partition(",")[0]
-            return ConfigError(f"{self.path}: row {number}: has no {name}; fill the cell in")
+            return ConfigError(f"{self.path}: {place}: has no {name}; fill the cell in")
         shown = f'"{one_line(value)}"' if isinstance(value, str) else one_line(value)
-        return ConfigError(f'{self.path}: row {number}, column "{column.header}" = {shown}: {rule}')
+        return ConfigError(f"{self.path}: {self.where(place, column)} = {shown}: {rule}")
+
+    def where(self, place: str, column: Column) -> str:
+        return f'{place}, column "{column.header}"'

@@ -19,6 +19,7 @@ from typing import Any
 from keepon.errors import ConfigError
 from keepon.export.dot import hops
 from keepon.export.exported import Exported, Planned, filters_left_out
+from keepon.model.cables import node_of
 from keepon.model.scenario import Scenario, Stream
 from keepon.model.topology import Topology
 from keepon.model.wire import PS_PER_NS, byte_time_ps, ceil_ns
@@ -84,6 +85,11 @@ def _refuse(scenario: Scenario, topology: Topology) -> None:
     """What tsnkit's files have no place for at all."""
     slower = {rate_bps: factor for factor, rate_bps in RATES_BPS.items()}
     for (here, there), wire in topology.wires.items():
+        if there != node_of(there):
+            raise ConfigError(
+                f'option --format = "tsnkit": {here} and {node_of(there)} have several links:'
+                " tsnkit knows a link by its two nodes; export another format"
+            )
         if wire.rate_bps not in slower:
             raise ConfigError(
                 f'option --format = "tsnkit": link {here} - {there} has rate_bps = {wire.rate_bps}:'

@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from keepon.measure.results import SENT_VERDICTS
 from keepon.model import outcomes, overload
+from keepon.model.cables import hops
 from keepon.model.names import ranged
 from keepon.model.plan import Plan, ways_of
 from keepon.model.result import Cause, LoadResult, RunParts, StreamResult
@@ -147,7 +147,7 @@ def _links(stream: Mapping[str, Any], plan: Plan) -> set[tuple[str, str]]:
     """Directions of links that a stream passes."""
     routes = ways_of(plan["streams"][stream["id"]])
     ways = [(stream["talker"], *route, listener) for listener, route in routes]
-    return {hop for way in ways for hop in itertools.pairwise(way)}
+    return {hop for way in ways for hop in hops(way)}
 
 
 def _by_qdisc(

@@ -16,6 +16,7 @@ import numpy as np
 from keepon.errors import SimulationError
 from keepon.measure.results import NONE, PENDING, FrameArrays
 from keepon.measure.statistics import IntArray
+from keepon.model.cables import hops
 from keepon.model.plan import Plan, PlannedStream
 from keepon.model.scenario import Scenario, Stream
 from keepon.model.timing import measured_ns
@@ -167,7 +168,7 @@ def last_bits_ps(
         return 0
     topology = Topology(scenario)
     sent_bytes = entry["frame_bytes_on_wire"] if padded else stream.frame_bytes
-    ends = [((stream.talker, *entry["routes"][name])[-1], name) for name in stream.listeners]
+    ends = [hops((stream.talker, *entry["routes"][name], name))[-1] for name in stream.listeners]
     spans = [[sent_bytes * byte_time_ps(topology.wires[end].rate_bps)] for end in ends]
     return np.array(spans, dtype=np.int64)
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from keepon.model.policing import streams_of
 from keepon.model.scenario import Bridge, Scenario
+from keepon.model.switches import PROFILES
 
 KEY = "cqf"
 
@@ -72,6 +73,8 @@ def wrong(scenario: Scenario, index: int) -> tuple[str, Any, str] | None:
                 f"{key}.stream_filter[{place}]", own[0],
                 'takes a stream with gates = "cqf", whose filter is that of the cycles; name loads',
             )  # fmt: skip
+    if PROFILES.get(bridge.profile, {}).get("gates") == "none":
+        return f"{key}.profile", bridge.profile, 'has no gates for gates = "cqf"; take another'
     links = sum(bridge.name in link.ends for link in scenario.link)
     for name, least in (
         ("gate_entries", bridge.cqf_buffers), ("gate_entries_all", links * bridge.cqf_buffers),

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any, TextIO
@@ -131,6 +132,12 @@ def read_whole(path: Path, schema: str, kind: Any, may_lack: Container[str] = ()
     return document
 
 
+@cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    """Makes the schema of a plan or a result, some 20 ms, once."""
+    return TypeAdapter(kind)
+
+
 def check(
     source: object,
     document: Mapping[str, Any],
@@ -148,7 +155,7 @@ def check(
     """
     try:
         # Strictly, and still a table becomes a dataclass: pydantic does both only of JSON.
-        return TypeAdapter(kind).validate_json(json.dumps(document), strict=True)
+        return _adapter(kind).validate_json(json.dumps(document), strict=True)
     except ValidationError as failure:
         if wrong := validation.first(failure, document, may_lack=may_lack):
             value = "missing" if wrong.is_missing else one_line(wrong.value)

@@ -19,11 +19,14 @@ from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from keepon.model import rates
+from keepon.model.cables import node_of
 from keepon.model.units import Unit, unit_of
 
 _NAME_PATTERN = "[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
 _GATES_PATTERN = "0x[0-9a-fA-F]{1,2}"
 _NAME = re.compile(rf"{_NAME_PATTERN}\Z")
+_PORT_PATTERN = f"{_NAME_PATTERN}(#[2-8])?"
+_PORT = re.compile(rf"{_PORT_PATTERN}\Z")
 _GATES = re.compile(rf"{_GATES_PATTERN}\Z")
 _NAME_SCHEMA = {"type": "string", "pattern": f"^{_NAME_PATTERN}$"}
 
@@ -297,21 +300,26 @@ class WholeList(_Checked):
 
 @dataclass(frozen=True)
 class NameList(_Checked):
-    """A list of distinct names, or one of a few words."""
+    """A list of distinct names, or one of a few words.
+
+    With `cables` the number of a link may follow each (model/cables.py).
+    """
 
     shortest: int
     longest: int
     words: tuple[str, ...] = ()
+    cables: bool = False
 
     def check(self, value: Any) -> Any:
         if isinstance(value, str) and value in self.words:
             return value
+        pattern = _PORT if self.cables else _NAME
         fits = (
             isinstance(value, list)
             and self.shortest <= len(value) <= self.longest
-            and all(isinstance(entry, str) and _NAME.match(entry) for entry in value)
+            and all(isinstance(entry, str) and pattern.match(entry) for entry in value)
         )
-        if not fits or len(set(value)) != len(value):
+        if not fits or len({node_of(entry) for entry in value}) != len(value):
             if self.shortest == self.longest:
                 counted = f"a list of exactly {self.shortest} different names"
             else:
@@ -324,4 +332,5 @@ class NameList(_Checked):
 
     def json_schema(self) -> dict[str, Any]:
         counts = {"minItems": self.shortest, "maxItems": self.longest, "uniqueItems": True}
-        return _or_words(self.words, {"type": "array", "items": dict(_NAME_SCHEMA), **counts})
+        item = {"type": "string", "pattern": f"^{_PORT_PATTERN}$"} if self.cables else _NAME_SCHEMA
+        return _or_words(self.words, {"type": "array", "items": dict(item), **counts})

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from keepon.errors import ConfigError
 from keepon.model.hosts import ETF_DELTA_NS, etf_delta_key, etf_delta_ns, host_of
 from keepon.model.qdiscs.stations import assisted, held_back_ns, launches, tree_of
-from keepon.model.scenario import Load, Scenario, Station, Stream
+from keepon.model.scenario import HostTable, Load, Scenario, Station, Stream
 
 FETCHED_NS = 1_200
 """From a frame that the NIC has fetched to its txtime: the preamble, and what is rounded."""
@@ -46,6 +46,25 @@ def least_advance_ns(scenario: Scenario, station: Station, streams: int) -> int:
     if streams > 1:
         return host_ns + etf_delta_ns(station)
     return host_ns + least_delta_ns(scenario, station)
+
+
+def apart_ns(scenario: Scenario, station: Station, driver: str, streams: Sequence[Stream]) -> int:
+    """Least distance of two txtimes behind ETF with which no frame waits for the host's work on
+    another; 0 where the delta is enough for one frame of each stream at once.
+
+    Args:
+        streams: those of one port.
+    """
+    if len(streams) < 2 or not _may_have_etf(station):
+        return 0
+    stages, _ = host_of(station.host, driver, scenario.host_tail_scale)
+    cores = station.host.cores if isinstance(station.host, HostTable) else 0
+    work_ns = stages["driver"].usual_ns
+    if cores:
+        work_ns = max(work_ns, -(-(work_ns + stages["stack"].usual_ns) // cores))
+    spare_ns = etf_delta_ns(station) - stages["timer"].usual_ns - in_nic_ns(station)
+    spare_ns = min(spare_ns, *(stream.period_ns for stream in streams))
+    return work_ns if len(streams) * work_ns > spare_ns else 0
 
 
 def with_advances(scenario: Scenario) -> Scenario:

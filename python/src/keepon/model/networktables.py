@@ -11,6 +11,7 @@ from keepon.model import switches
 from keepon.model.fields import GateMask, Name, NameList, Number, Whole, WholeList
 from keepon.model.policing import FlowMeter, StreamFilter, StreamGate
 from keepon.model.shaping import Shaper
+from keepon.model.stationtables import StageOverride
 from keepon.model.tables import POSITIVE, SECOND_NS, Table
 
 
@@ -149,6 +150,38 @@ RECOMMENDED_CLASSES = (
 """
 
 
+class Software(Table):
+    """The cores of a bridge that forwards in software, and what else they do. What is left out is
+    as python/src/keepon/targets/sim/software.py has it for the bridge's `forwarding`.
+    """
+
+    cores: Annotated[int, Whole(1, 1024)] = 1
+    """Cores that forward, and on which its load runs. What waits takes any that is free."""
+    priority: Literal["softirq", "fifo", "normal"] | None = None
+    """What forwards: "softirq", before every thread; "fifo", a real-time thread, before normal ones
+    and behind interrupts; "normal", a thread that waits for `hogs` in turn. Left out: "fifo" with
+    "af-xdp", else "softirq"."""
+    ring_frames: Annotated[int, Whole(1, 1_000_000)] = 256
+    """Frames that wait for software at a port at most; what comes then is lost."""
+    wait: StageOverride | None = None
+    """From a frame received whole to software that may run, unless it is at frames before it: the
+    interrupt. Left out: the host models' `rx` (calibrated to fejes.fig1)."""
+    poll_ns: Annotated[int, Whole(0, SECOND_NS)] | None = None
+    """Period in ns in which a thread looks for frames, at no known instant, after `wait`; 0: it
+    sees them at once. Left out: 2000 with "af-xdp", else 0 (chosen)."""
+    frame: StageOverride | None = None
+    """What a frame costs a core. Left out: a published rate's inverse, and of "bridge" that of
+    routing (docs/tsn.md)."""
+    interrupts_hz: Annotated[float, Number(0.0, 1e6)] = 0.0
+    """Other interrupts of the cores in a second, on average, at random."""
+    interrupt_ns: Annotated[int, Whole(0, SECOND_NS)] = 5_000
+    """What each of these takes, in ns."""
+    hogs: Annotated[int, Whole(0, 1024)] = 0
+    """Processes of normal priority that always run."""
+    hog_ns: Annotated[int, Whole(1_000, SECOND_NS)] = 3_000_000
+    """Time in ns after which the next thread of normal priority has its turn."""
+
+
 class Bridge(Table):
     """A store-and-forward bridge. Its crystal matters unless `sync.mode` is "ideal"."""
 
@@ -160,6 +193,13 @@ class Bridge(Table):
     processing_ns: Annotated[int, Whole(0, SECOND_NS, remedy=POSITIVE)] = 2_000
     """Time in ns from a frame received whole to the frame in its queue, always the same. 2 us are
     inferred from Table 1 of the KeepON paper."""
+    forwarding: Literal["hardware", "bridge", "xdp", "af-xdp"] = "hardware"
+    """Who forwards. "hardware": frames take `processing_ns`. Software on cores of a host, at no
+    known time, and `processing_ns` for both NICs: Linux's "bridge"; "xdp", a program that
+    redirects; or "af-xdp", a thread with sockets. Only streams of talkers of driver foreign pass
+    there, without a bound (docs/tsn.md). Target sim only."""
+    software: Software | None = None
+    """Cores that forward, if software does. Left out: the defaults."""
     gates: Literal["auto", "none", "cqf"] | dict[str, GateList] = "auto"
     """"auto": the plan has gate lists for the ports. "none": all gates are always open. "cqf":
     cyclic queuing and forwarding, where what arrives in one cycle leaves in the next one
@@ -231,7 +271,7 @@ class Bridge(Table):
     priority changes nothing, nothing shuts a gate for good, a gate is open until its base time,
     what a gate drops counts as octets, and meters count MSDUs (docs/tsn.md)."""
     shaper: list[Shaper] = Field(default_factory=list)
-    """Credit-based shapers of its ports. Plans have bounds for streams of bought devices (driver
+    """Shapers of its ports. Plans have bounds for streams of bought devices (driver
     foreign) in shaped classes, which only these may have (docs/tsn.md). Target sim only."""
     queue_frames: Annotated[int, Whole(1, 1_000_000)] = 1024
     """Frames that a queue of a port holds; what comes then is lost. Plans keep to it. Target vm
@@ -256,9 +296,9 @@ class Link(Table):
     """A full-duplex link between two nodes."""
 
     ends: Annotated[list[str], NameList(2, 2)]
-    """Names of the two nodes, which have one link between them. A station with several links has a
-    port for each, in the order of the file: `NAME.0`, `NAME.1` ... (docs/simulator.md); target sim
-    only."""
+    """Names of the two nodes. Two bridges may have up to 8 links: in `route` and gate lists by hand
+    the second, in the order of the file, leads to "NAME#2". A station with several links has a port
+    for each: `NAME.0`, `NAME.1` ... (docs/simulator.md). Both are for target sim only."""
     rate_bps: Annotated[int, Whole(10_000_000, 100_000_000_000)] | None = None
     """Bits a second, either way; must divide 8e12. Left out: `defaults.rate_bps`."""
     propagation_ns: Annotated[int, Whole(0, 10_000_000)] | None = None

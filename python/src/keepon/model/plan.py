@@ -24,6 +24,7 @@ from keepon.model.typed import (
     FrameBytes,
     NodeName,
     NotNegative,
+    PortName,
     WireFrameBytes,
     checked,
     together,
@@ -33,7 +34,7 @@ from keepon.model.typed import (
 PLAN_SCHEMA: Final = "keepon.plan/1"
 
 Status = Literal["feasible", "infeasible", "unknown"]
-Route = list[NodeName]
+Route = list[PortName]
 LoadKind = Literal["udp", "tcp", "saturate"]
 # The checker counts in 64 bits.
 Instant = Annotated[int, Field(ge=-(10**18), le=10**18)]
@@ -113,6 +114,8 @@ class PlannedStation(TypedDict):
     """what the plan is made for"""
     streams: dict[str, TalkedStream]
     """its streams by id, in order of release"""
+    apart_ns: NotRequired[AtLeastOne]
+    """least distance of its releases: what its host needs for a frame behind ETF"""
     peer: NotRequired[str]
     """who is at the other end of its link; of a station with several ports"""
     mode: NotRequired[Literal["phase-locked", "paper"]]
@@ -208,6 +211,20 @@ class PlannedFilter(TypedDict):
 
 
 @with_config(CLOSED)
+class PlannedScheduler(TypedDict):
+    """The ATS scheduler of a stream."""
+
+    stream: str
+    """id"""
+    cir_bps: AtLeastOne
+    """committed information rate, frames with preamble and gap"""
+    cbs_bytes: AtLeastOne
+    """committed burst size"""
+    max_residence_ns: AtLeastOne
+    """how long a frame may wait for its eligibility time; what would wait longer is discarded"""
+
+
+@with_config(CLOSED)
 class PlannedCycles(TypedDict):
     """Cycles of cyclic queuing and forwarding."""
 
@@ -227,6 +244,8 @@ class PlannedBridge(TypedDict):
     """ports that streams leave by, by neighbour"""
     stream_filters: NotRequired[list[PlannedFilter]]
     """of per-stream policing (`bridge.police`), or of cyclic queuing and forwarding"""
+    schedulers: NotRequired[list[PlannedScheduler]]
+    """of asynchronous traffic shaping (`bridge.shaper`)"""
     cqf: NotRequired[PlannedCycles]
     """cyclic queuing and forwarding (`bridge.gates`)"""
 
@@ -275,7 +294,7 @@ class PlannedWindow(TypedDict):
 
     bridge: NodeName
     """the bridge"""
-    peer: NodeName
+    peer: PortName
     """its neighbour behind the port"""
     open_ps: Instant
     """earliest start"""

@@ -7,8 +7,10 @@ IEEE Std 802.1Q-2022 clause 6.7.2 (802.1Qbu was the amendment) and IEEE Std 802.
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
+from keepon.model.cables import Hop, directions, node_of
 from keepon.model.wire import GAP_BYTES, PREAMBLE_BYTES
 
 if TYPE_CHECKING:
@@ -40,12 +42,12 @@ def wait_bytes(bridge: Bridge) -> int:
     return PREAMBLE_BYTES + uncut_bytes + GAP_BYTES
 
 
-def ports(scenario: Scenario) -> dict[tuple[str, str], Bridge]:
+def ports(scenario: Scenario) -> dict[Hop, Bridge]:
     """Ports whose bridge preempts, for both ends of the link can."""
     own = {bridge.name: bridge for bridge in scenario.bridge if bridge.preemptable}
     able = {*own, *(station.name for station in scenario.station if station.preemption)}
-    ways = [way for link in scenario.link for way in (tuple(link.ends), tuple(link.ends[::-1]))]
-    return {(here, there): own[here] for here, there in ways if here in own and there in able}
+    ways = itertools.chain.from_iterable(directions(link.ends for link in scenario.link))
+    return {way: own[way[0]] for way in ways if way[0] in own and node_of(way[1]) in able}
 
 
 def wrong(scenario: Scenario, index: int) -> tuple[str, Any, str] | None:

@@ -14,6 +14,7 @@ from typing import Any, Final, cast
 
 from keepon.errors import ConfigError, TraceError, one_line
 from keepon.model import documents, loading, outcomes
+from keepon.model.cables import hops
 from keepon.model.plan import PLAN_SCHEMA, Plan
 from keepon.model.result import BoundCheck, Clock, Result, RunResult, StreamResult
 from keepon.model.result import read as read_result
@@ -118,18 +119,14 @@ def _plan_problems(plan: Plan, scenario: Scenario) -> _Problems:
     """Where a plan has other names than the scenario."""
     streams = {stream.id: stream for stream in scenario.stream}
     bridges = [bridge.name for bridge in scenario.bridge]
+    topology = Topology(scenario)
     yield from _names("streams", plan["streams"], streams, _BESIDE, all_of=True)
-    yield from _names("stations", plan["stations"], Topology(scenario).ports, _BESIDE)
+    yield from _names("stations", plan["stations"], topology.ports, _BESIDE)
     yield from _names("bridges", plan["bridges"], bridges, _BESIDE)
-    linked = set(
-        itertools.chain.from_iterable(
-            itertools.permutations(link.ends, 2) for link in scenario.link
-        )
-    )
     for name, station in plan["stations"].items():
         yield from _names(f"stations.{name}.streams", station["streams"], streams, _BESIDE)
     for name, bridge in plan["bridges"].items():
-        neighbours = [there for here, there in linked if here == name]
+        neighbours = topology.neighbours[name]
         yield from _names(f"bridges.{name}.ports", bridge["ports"], neighbours, _BESIDE)
         for peer, port in bridge["ports"].items():
             at = f"bridges.{name}.ports.{peer}.queues"
@@ -138,8 +135,8 @@ def _plan_problems(plan: Plan, scenario: Scenario) -> _Problems:
         at = f"streams.{name}.routes"
         yield from _names(at, entry["routes"], streams[name].listeners, _BESIDE, all_of=True)
         for listener, route in entry["routes"].items():
-            hops = [streams[name].talker, *route, listener]
-            if any(pair not in linked for pair in itertools.pairwise(hops)):
+            way = [streams[name].talker, *route, listener]
+            if any(hop not in topology.wires for hop in hops(way)):
                 yield f"{at}.{listener}", f"passes nodes that are not linked in {_BESIDE}"
 
 

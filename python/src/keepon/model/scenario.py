@@ -134,9 +134,10 @@ class Stream(Table):
     """How many ns before its txtime the application sends a frame. If it is left out for a talker
     of driver launchtime, or whose frames an ETF holds back (its own, or that of driver standard and
     `release = "etf"`), it is what ETF and host need, rounded up to 50 us."""
-    route: Annotated[Any, NameList(0, 64, words=("auto",))] = "auto"
-    """Bridges on the way to the first listener, in order; [] for a direct link. "auto": the plan
-    chooses among the shortest ways (`planner.routes`). A talker with several ports sends by the one
+    route: Annotated[Any, NameList(0, 64, words=("auto",), cables=True)] = "auto"
+    """Bridges on the way to the first listener, in order; [] for a direct link. "NAME#2": by the
+    second link to it from the bridge before, in the order of the file. "auto": the plan chooses
+    among the shortest ways (`planner.routes`). A talker with several ports sends by the one
     that this way begins at; with "auto" the shortest does, of equal ones that whose link is listed
     first."""
     redundancy: Annotated[int, Whole(1, 2)] = 1
@@ -378,6 +379,8 @@ class Scenario(Table):
         it.
         """
         if not self.sync.by_ptp or self.sync.grandmaster is None:
+            return 0
+        if not any(link.asymmetry_ns for link in self.link):
             return 0
         masters = {
             self.sync.grandmaster,

@@ -17,8 +17,10 @@ from keepon.model import (
     rates,
     redundancy,
     shaping,
+    software,
     validation,
 )
+from keepon.model.cables import CABLES_MAX, hops, node_of
 from keepon.model.hosts import HOSTS, check_stages
 from keepon.model.qdiscs import scenarios as qdiscs
 from keepon.model.scenario import Scenario
@@ -101,13 +103,15 @@ def _link(source: str, scenario: Scenario, index: int, neighbours: dict[str, lis
     first, second = link.ends if len(link.ends) == 2 else (link.ends[0], link.ends[0])
     _node(source, f"link[{index}].ends[0]", first, nodes)
     _node(source, f"link[{index}].ends[1]", second, nodes)
-    if second in neighbours[first]:
+    bridges = {bridge.name for bridge in scenario.bridge}
+    before = list(map(node_of, neighbours[first])).count(second)
+    if before == CABLES_MAX or (before and not {first, second} <= bridges):
         raise problem(
             source,
             f"link[{index}].ends",
             link.ends,
-            "these nodes are already linked, and plans know a link by its two nodes; remove one of"
-            " the links: one cable of a bundle is planned",
+            f"these nodes are already linked, and only bridges may be so more than once, by"
+            f" {CABLES_MAX} links; remove one of the links, or lead it to another bridge",
         )
     rate_bps = link.rate_bps if link.rate_bps is not None else scenario.defaults.rate_bps
     try:
@@ -117,8 +121,9 @@ def _link(source: str, scenario: Scenario, index: int, neighbours: dict[str, lis
         raise problem(
             source, key, rate_bps, "must divide 8e12; use an Ethernet rate such as 1000000000"
         ) from None
-    neighbours[first].append(second)
-    neighbours[second].append(first)
+    mark = f"#{before + 1}" if before else ""
+    neighbours[first].append(second + mark)
+    neighbours[second].append(first + mark)
 
 
 def _ports(source: str, scenario: Scenario, neighbours: dict[str, list[str]]) -> None:
@@ -211,11 +216,9 @@ def _stream(source: str, scenario: Scenario, index: int, neighbours: dict[str, l
         )
     if stream.route != "auto":
         for number, bridge in enumerate(stream.route):
-            _node(source, f"{at}.route[{number}]{owner}", bridge, bridges, "bridge")
-        hops = [stream.talker, *stream.route]
-        for number, (here, there) in enumerate(
-            zip(hops, [*hops[1:], stream.listeners[0]], strict=True)
-        ):
+            _node(source, f"{at}.route[{number}]{owner}", node_of(bridge), bridges, "bridge")
+        way = [stream.talker, *stream.route, stream.listeners[0]]
+        for number, (here, there) in enumerate(hops(way)):
             if there not in neighbours[here]:
                 raise problem(
                     source,
@@ -532,6 +535,7 @@ def check(scenario: Scenario, source: str) -> None:
         crosschecks.check_ptp_gates,
         qdiscs.check,
         shaping.check,
+        software.check,
     ):
         with wrong:
             check_more(scenario, source)

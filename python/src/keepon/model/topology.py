@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from keepon.errors import ConfigError
+from keepon.model.cables import Hop, directions
 from keepon.model.scenario import Load, Scenario, Stream
 
 
@@ -43,7 +44,10 @@ def port_names(station: str, links: int) -> list[str]:
 
 
 class Topology:
-    """Nodes and directed wires of a checked scenario."""
+    """Nodes and directed wires of a checked scenario.
+
+    Neighbours are what a node calls them (`model/cables.py`), keys the names of nodes.
+    """
 
     def __init__(self, scenario: Scenario) -> None:
         self._scenario = scenario
@@ -54,21 +58,18 @@ class Topology:
             *(bridge.name for bridge in scenario.bridge),
         ):
             self.neighbours[name] = []
-        self.wires: dict[tuple[str, str], Wire] = {}
-        for link in scenario.link:
+        self.wires: dict[Hop, Wire] = {}
+        ways = directions(link.ends for link in scenario.link)
+        for link, (there, back) in zip(scenario.link, ways, strict=True):
             rate_bps = link.rate_bps if link.rate_bps is not None else scenario.defaults.rate_bps
             shorter_ns = (
                 link.propagation_ns
                 if link.propagation_ns is not None
                 else scenario.defaults.propagation_ns
             )
-            first, second = link.ends
-            for here, there, longer_ns in (
-                (first, second, link.asymmetry_ns),
-                (second, first, -link.asymmetry_ns),
-            ):
-                self.neighbours[here].append(there)
-                self.wires[here, there] = Wire(rate_bps, shorter_ns + max(longer_ns, 0))
+            for hop, longer_ns in ((there, link.asymmetry_ns), (back, -link.asymmetry_ns)):
+                self.neighbours[hop[0]].append(hop[1])
+                self.wires[hop] = Wire(rate_bps, shorter_ns + max(longer_ns, 0))
 
     @cached_property
     def ports(self) -> dict[str, Port]:

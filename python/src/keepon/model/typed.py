@@ -74,6 +74,8 @@ def together(*groups: str, config: ConfigDict = CLOSED) -> Callable[[T], T]:
 NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 NodeName = Annotated[str, Field(pattern=NAME_PATTERN)]
 """A name of a node, a stream or a scenario."""
+PortName = Annotated[str, Field(pattern=NAME_PATTERN[:-1] + "(#[2-8])?$")]
+"""A node, and behind `#` which of several links between two bridges leads there, from 2 on."""
 NotNegative = Annotated[int, Field(ge=0)]
 AtLeastOne = Annotated[int, Field(ge=1)]
 FrameBytes = Annotated[int, Field(ge=64, le=1522)]

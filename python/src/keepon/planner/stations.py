@@ -61,6 +61,8 @@ CRYSTAL_ROUNDING_PS = 2
 class StationPlan:
     """Parameters of a talker's port before its streams are placed. Times in ps, lengths incl. FCS.
 
+    `apart_ps`: distance of releases at which the host hands over one frame after the other; 0: any.
+
     `choice` and the fields after it hold the reasons (None, or empty, for a port without slots).
     """
 
@@ -80,6 +82,7 @@ class StationPlan:
     error_low_ps: int
     error_high_ps: int
     bounded: bool
+    apart_ps: int = 0
     needs: Needs | None = field(default=None, compare=False, repr=False)
     choice: Choice | None = field(default=None, compare=False, repr=False)
     chosen: Chosen | None = field(default=None, compare=False, repr=False)
@@ -233,6 +236,9 @@ def _other_driver(
         bounded=launch and scenario.sync.mode != "none" and station.release != "sleep"
         and not launchtime.early_by_etf(scenario, station)
         and not launchtime.overruns(station, [load for _, load in topology.loads[port.name]]),
+        apart_ps=PS_PER_NS * launchtime.apart_ns(
+            scenario, station, driver, [stream for _, stream in topology.streams[port.name]]
+        ),
     )  # fmt: skip
 
 
@@ -358,7 +364,8 @@ def headroom(plan: StationPlan, streams: list[Stream], allowed: list[int]) -> He
     """Headroom of a port: best-effort rate, efficiency, slots to trim, lateness of polls, CPU, lead
     time.
     """
-    taken = sum(1 for mask in allowed if mask and not mask & _rest_mask(plan.station))
+    rest = _rest_mask(plan.station)
+    taken = sum(1 for mask in allowed if mask and not mask & rest)
     untouched = (
         sum(1 for mask in allowed if not mask) if plan.station.keepon.trim == "reserved" else 0
     )

@@ -13,7 +13,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from keepon.machines.planned import ETHERNET_MTU, mtu_of
-from keepon.model import foreign, preemption
+from keepon.model import foreign, preemption, software
+from keepon.model.cables import hops, node_of
 from keepon.model.names import ranged
 from keepon.model.plan import Plan, ways_of
 from keepon.model.scenario import Scenario
@@ -105,7 +106,7 @@ def uses(scenario: Scenario, plan: Plan) -> list[Use]:
         ways = {
             hop
             for listener, route in ways_of(planned)
-            for hop in itertools.pairwise((stream.talker, *route, listener))
+            for hop in hops((stream.talker, *route, listener))
         }
         wire_bytes = planned["frame_bytes_on_wire"] + OVERHEAD_BYTES
         sent = others if stream in theirs else own
@@ -230,7 +231,7 @@ def _queues(scenario: Scenario) -> str:
     ]
     own = [scenario.sync.priority] if scenario.sync.by_ptp else []
     for priority, way in ways:
-        for name in way[1:-1]:
+        for name in map(node_of, way[1:-1]):
             taken = {bridges[name].class_of(each) for each in (priority, *own)}
             classes.setdefault(name, set()).update(taken)
     most = max(map(len, classes.values()), default=1)
@@ -265,7 +266,16 @@ def needs(scenario: Scenario, plan: Plan) -> list[str]:
             f" most {max(map(len, policing))} stream filters; in all {gates} stream gates, {meters}"
             f" flow meters"
         )
-    classes = [{own.priority for own in bridge.shaper} for bridge in scenario.bridge]
+    schedulers = [bridge.get("schedulers", []) for bridge in plan["bridges"].values()]
+    if ats := [own for own in schedulers if own]:
+        needed.append(
+            f"needs {len(ats)} switch{'es' if len(ats) > 1 else ''} with 802.1Qcr: at most"
+            f" {max(map(len, ats))} ATS schedulers"
+        )
+    classes = [
+        {own.priority for own in bridge.shaper if own.kind == "credit-based"}
+        for bridge in scenario.bridge
+    ]
     if shaped := [own for own in classes if own]:
         needed.append(
             f"needs {len(shaped)} switch{'es' if len(shaped) > 1 else ''} with 802.1Qav: at most"
@@ -277,6 +287,8 @@ def needs(scenario: Scenario, plan: Plan) -> list[str]:
             f"needs {len(bridges_of)} switch{'es' if len(bridges_of) > 1 else ''} with 802.1Qbu:"
             f" frame preemption at {len(merging)} port{'s' if len(merging) > 1 else ''}"
         )
+    if avoided := sorted(software.bridges(scenario)):
+        needed.append(f"software forwards at {', '.join(avoided)}: no bound for what passes")
     mode = scenario.sync.mode
     if mode in CLOCKS:
         talkers = {stream.talker for stream in scenario.stream}

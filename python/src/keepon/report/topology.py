@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from keepon.model import cables
 from keepon.model.names import ranged
 from keepon.model.plan import Plan, ways_of
 from keepon.model.scenario import Scenario
@@ -29,6 +30,8 @@ _BESIDE = 140
 """Between stations and bridges: room for what is written at a cable."""
 _ROW = 48
 _LANE = 3.4
+_APART = 24.0
+"""Between links of the same two bridges; what is written at them is thrice as wide."""
 LANES_MAX = 14
 """Streams on one link that are drawn side by side; of more, only their number."""
 
@@ -213,7 +216,20 @@ def _rate(rate_bps: int) -> str:
 def hops(talker: str, routes: list[tuple[str, list[str]]]) -> list[tuple[str, str]]:
     """The directed links a stream passes, each once."""
     ways = ([talker, *route, listener] for listener, route in routes)
-    return list(dict.fromkeys(pair for way in ways for pair in itertools.pairwise(way)))
+    return list(dict.fromkeys(hop for way in ways for hop in cables.hops(way)))
+
+
+def _link(hop: cables.Hop) -> cables.Hop:
+    """One name of both directions."""
+    return min(hop, cables.back(hop))
+
+
+def _beside(hop: cables.Hop) -> float:
+    """How far a link is drawn beside the first of the same two nodes, seen from the one whose name
+    comes first.
+    """
+    number = int(hop[1].partition("#")[2] or 1)
+    return _APART * (number // 2) * (1 if number % 2 == 0 else -1)
 
 
 def _seen(box: Box, dx: float, dy: float) -> float:
@@ -246,10 +262,10 @@ def drawn(effective: dict[str, Any], plan: Plan | None, used: Iterable[Use] = ()
     routed = effective["stream"] if plan is not None else []
     routes = {} if plan is None else {name: ways_of(it) for name, it in plan["streams"].items()}
     ways = {stream["id"]: hops(stream["talker"], routes[stream["id"]]) for stream in routed}
-    on_link: dict[frozenset[str], list[str]] = {}
-    for name, pairs in ways.items():
-        for pair in pairs:
-            users = on_link.setdefault(frozenset(pair), [])
+    on_link: dict[cables.Hop, list[str]] = {}
+    for name, passed in ways.items():
+        for hop in passed:
+            users = on_link.setdefault(_link(hop), [])
             if name not in users:
                 users.append(name)
     picture = Picture(width, height)
@@ -259,10 +275,12 @@ def drawn(effective: dict[str, Any], plan: Plan | None, used: Iterable[Use] = ()
     for number, stream in enumerate(routed):
         name = stream["id"]
         segments = []
-        for here, there in ways[name]:
-            users = on_link[frozenset((here, there))]
+        for hop in ways[name]:
+            here, there = map(cables.node_of, hop)
+            users = on_link[_link(hop)]
             lane = users.index(name)
             beside = (lane - (len(users) - 1) / 2) * _LANE if picture.lanes else 0.0
+            beside += _beside(hop)
             share = (lane + 0.5) / len(users)
             # A lane is the same seen from either end of the cable.
             segments.append(
@@ -304,21 +322,24 @@ def _add_links(
     picture: Picture,
     effective: dict[str, Any],
     boxes: dict[str, Box],
-    on_link: dict[frozenset[str], list[str]],
+    on_link: dict[cables.Hop, list[str]],
     used: dict[tuple[str, str], Use],
 ) -> None:
-    for link in effective["link"]:
+    ways = cables.directions(link["ends"] for link in effective["link"])
+    for link, both in zip(effective["link"], ways, strict=True):
         first, second = link["ends"]
-        users = on_link.get(frozenset((first, second)), [])
+        users = on_link.get(_link(both[0]), [])
         rate_bps = link.get("rate_bps") or effective["defaults"]["rate_bps"]
-        own = [used[way] for way in ((first, second), (second, first)) if way in used]
+        own = [used[way] for way in both if way in used]
         full = f", {max(use.share for use in own):.1%}" if own else ""
         full += " + rest" * any(use.takes_rest for use in own)
         count = "" if picture.lanes or not users else f"{len(users)}: "
         here, there = boxes[first], boxes[second]
         dx, dy = there.x - here.x, there.y - here.y
+        beside = _beside(both[0]) * (1 if first < second else -1) / (math.hypot(dx, dy) or 1.0)
+        nx, ny = -dy * beside, dx * beside
         middle = (1 + _seen(here, dx, dy) - _seen(there, dx, dy)) / 2
-        lines = [f"{first} – {second}: {_rate(rate_bps)}"]
+        lines = [f"{first} – {both[0][1]}: {_rate(rate_bps)}"]
         lines += [
             f"{use.here} → {use.there}: streams {use.streams_bps / rate_bps:.1%}, best effort"
             f" {use.best_effort_bps / rate_bps:.1%}" + " and what is left" * use.takes_rest
@@ -327,12 +348,12 @@ def _add_links(
         lines += [ranged(users)] * bool(users)
         picture.links.append(
             Link(
-                here.x,
-                here.y,
-                there.x,
-                there.y,
-                here.x + dx * middle,
-                here.y + dy * middle,
+                here.x + nx,
+                here.y + ny,
+                there.x + nx,
+                there.y + ny,
+                here.x + dx * middle + 3 * nx,
+                here.y + dy * middle + ny,
                 f"{count}{_rate(rate_bps)}{full}",
                 "\n".join(lines),
                 any(use.over for use in own),

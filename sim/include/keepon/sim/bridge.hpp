@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A store-and-forward bridge (IEEE Std 802.1Q-2022 clause 8.6): a frame is complete frame_bytes
 // after its SFD, takes processing_ns, and waits in one of eight queues of an egress port. Placeholders end at the port they arrive at
-// and never become packets.
+// and never become packets. One without switching hardware comes to frames later
+// (software_forwarding.hpp).
 #pragma once
 
 #include <cstdint>
@@ -10,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "keepon/sim/ats.hpp"
 #include "keepon/sim/egress_port.hpp"
 #include "keepon/sim/frer.hpp"
 #include "keepon/sim/gates.hpp"
@@ -17,6 +19,7 @@
 #include "keepon/sim/node_clock.hpp"
 #include "keepon/sim/oscillator.hpp"
 #include "keepon/sim/psfp.hpp"
+#include "keepon/sim/software_forwarding.hpp"
 #include "keepon/sim/spec.hpp"
 #include "keepon/sim/world.hpp"
 
@@ -57,13 +60,20 @@ public:
 		      const std::vector<GateEntry> &entries);
 	/// Shape \p queue of a port, whose gates stay as they are.
 	void SetShaper(std::uint32_t port, int queue, std::int64_t idle_slope_bps);
+	/// \p queue of a port sends by eligibility time, if it is a frame of a stream with a scheduler.
+	void SetAsynchronous(std::uint32_t port, int queue)
+	{
+		ports_[port].egress.SortByEligibility(queue);
+	}
 	void SetPreemption(std::uint32_t port, const MacMerge &merge);
 	/// \param streams  handles of each filter's streams
 	void SetPsfp(const PsfpSpec &spec, const std::vector<std::vector<std::uint32_t>> &streams);
+	/// Its ATS schedulers, made when they are asked for.
+	Ats &Schedulers();
 	/// Its sequence generation and recovery, made when it is asked for.
 	Frer &Redundancy();
 	/// What it does with frames that have arrived.
-	IngressPipeline &Ingress() { return ingress_; }
+	IngressPipeline &Ingress() { return software_ ? software_->Ingress() : ingress_; }
 
 	void OnArrive(std::uint32_t packet);
 	/// Send a frame of its own, of PTP, from \p port.
@@ -84,7 +94,8 @@ public:
 	}
 
 private:
-	void Enqueue(Port &port, int queue, std::uint32_t packet);
+	void Process(std::uint32_t packet, IngressPipeline &ingress, TimePs received);
+	void Enqueue(Port &port, int queue, std::uint32_t packet, TimePs wait = 0);
 	void OnTransmit(EgressPort &egress, const QueuedFrame &frame,
 			const Transmission &sent) override;
 	void OnNeverFits(EgressPort &egress, const QueuedFrame &frame) override;
@@ -96,9 +107,12 @@ private:
 	Oscillator oscillator_;
 	std::unique_ptr<BridgeClock> clock_;
 	std::deque<Port> ports_; // they stay where they are
-	IngressPipeline ingress_;
-	const Psfp *psfp_ = nullptr; // of ingress_
-	Frer *frer_ = nullptr;       // of ingress_
+	IngressPipeline
+		ingress_; // with `software_` it knows no address, so that no frame pays for it
+	std::unique_ptr<SoftwareForwarding> software_;
+	const Psfp *psfp_ = nullptr; // of Ingress()
+	Ats *ats_ = nullptr;         // of Ingress()
+	Frer *frer_ = nullptr;       // of Ingress()
 };
 
 } // namespace keepon::sim

@@ -92,12 +92,15 @@ public:
 	{
 		selections_[static_cast<std::size_t>(queue)] = std::move(selection);
 	}
+	/// \p queue sends by QueuedFrame::eligible, and frames of one instant as they come.
+	void SortByEligibility(int queue) { sorted_ |= 1u << queue; }
+	bool Sorts(int queue) const { return sorted_ >> queue & 1; }
 
 	/// Frames of some queues are preemptable; before the first Enqueue().
 	void SetMerge(const MacMerge &merge) { merge_ = merge; }
 	bool Merges() const { return merge_.has_value(); }
 
-	/// \p frame is the last of \p queue, 0 to 7; it goes at once if it may.
+	/// \p frame is the last of \p queue, 0 to 7, unless that sorts; it goes at once if it may.
 	void Enqueue(int queue, const QueuedFrame &frame);
 	/// Something changed: a clock was set, a selection knows more.
 	void Serve();
@@ -149,6 +152,7 @@ private:
 	std::array<Fifo<QueuedFrame>, kQueues> queues_;
 	std::array<std::unique_ptr<TransmissionSelection>, kQueues> selections_;
 	std::uint32_t occupied_ = 0; // a bit for each queue that is not empty
+	std::uint32_t sorted_ = 0;
 	std::size_t waiting_ = 0;
 	TimePs service_at_ = kNever;
 	std::optional<MacMerge> merge_;

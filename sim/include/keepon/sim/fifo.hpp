@@ -25,6 +25,15 @@ public:
 		entries_[(first_ + count_++) & (entries_.size() - 1)] = entry;
 	}
 
+	/// Push \p entry, before those of the end that it is \p before.
+	template <class Before>
+	void Insert(const Entry &entry, Before before)
+	{
+		Push(entry);
+		for (std::size_t i = count_ - 1; i > 0 && before(At(i), At(i - 1)); i--)
+			std::swap(At(i), At(i - 1));
+	}
+
 	Entry Pop()
 	{
 		const Entry entry = entries_[first_];
@@ -34,11 +43,13 @@ public:
 	}
 
 private:
+	Entry &At(std::size_t i) { return entries_[(first_ + i) & (entries_.size() - 1)]; }
+
 	void Grow()
 	{
 		std::vector<Entry> larger(std::max<std::size_t>(8, entries_.size() * 2));
 		for (std::size_t i = 0; i < count_; i++)
-			larger[i] = entries_[(first_ + i) & (entries_.size() - 1)];
+			larger[i] = At(i);
 		entries_ = std::move(larger);
 		first_ = 0;
 	}

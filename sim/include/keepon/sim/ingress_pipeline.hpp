@@ -26,10 +26,11 @@ struct Treatment {
 	int priority;          // by which its queue is chosen; the frame keeps its own
 	bool drop_eligible;    // on the wire from here on
 	std::int32_t sequence; // of the R-tag from here on; -1: none
+	TimePs wait = 0;       // from the filters on, until its queue may send it, if it sorts
 };
 
-/// One stage of per-stream filtering and policing (clause 8.6.5): stream gates, flow meters,
-/// elimination of duplicates.
+/// One stage of per-stream filtering and policing (clause 8.6.5): stream gates, flow meters, ATS
+/// schedulers, elimination of duplicates.
 class IngressFilter
 {
 public:
@@ -58,6 +59,7 @@ public:
 		int queue = 0;
 		bool drop_eligible = false;
 		std::int32_t sequence = -1;
+		TimePs wait = 0;
 		Receiver *receiver = nullptr;
 		std::uint32_t place = 0;
 	};

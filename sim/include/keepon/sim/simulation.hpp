@@ -51,6 +51,10 @@ public:
 	/// Credit-based shaper of a queue of a bridge's port; after its gates.
 	void SetShaper(NodeId bridge, NodeId peer, int queue, std::int64_t idle_slope_bps);
 	/// Policing of a bridge; after all streams and loads, once a bridge.
+	/// A queue of a bridge's port sends by eligibility time (ATS).
+	void SetAsynchronous(NodeId bridge, NodeId peer, int queue);
+	/// ATS scheduler of a stream at a bridge, behind its filters.
+	void AddScheduler(NodeId bridge, const AtsSpec &spec);
 	void SetPsfp(NodeId bridge, const PsfpSpec &spec);
 	/// Another way of a stream to its one listener; copies go by all.
 	void AddWay(FlowId stream, const std::vector<NodeId> &route);
@@ -111,9 +115,13 @@ private:
 	const Node &NodeAt(NodeId node, const char *key) const;
 	void CheckNew(const std::string &name) const;
 	void CheckBuilding() const;
+	/// Whether \p a has a link to what it calls \p b.
 	bool Linked(NodeId a, NodeId b) const;
+	/// Name of what a node calls \p id.
+	std::string Called(NodeId id) const;
 	/// Port of \p bridge towards \p peer; refused for \p what where there is none.
 	std::uint32_t PortOf(NodeId bridge, NodeId peer, const std::string &what) const;
+	std::uint32_t QueuedPortOf(NodeId bridge, NodeId peer, int queue) const;
 	void CheckRoute(const std::string &what, NodeId talker, const std::vector<NodeId> &route,
 			NodeId listener) const;
 	std::uint32_t PortTowards(NodeId talker, const std::vector<NodeId> &route,

@@ -133,7 +133,22 @@ struct StationSpec {
 	std::vector<PortSpec> ports; // in the order of links; empty: all have what stands above
 };
 
+/// How a bridge without switching hardware comes to its frames (software_forwarding.hpp).
+struct SoftwareSpec {
+	std::uint32_t cores = 1;
+	int priority = 1; // enum CpuPriority: in softirq, or in a thread
+	std::uint32_t ring_frames = 256;
+	LatencySpec wait;            // from a complete frame to software, if it is not at others
+	std::int64_t poll_ns = 0;    // and the period in which it looks by itself; 0: it does not
+	LatencySpec frame;           // on a core, for each frame
+	std::int64_t irq_gap_ns = 0; // mean, between other interrupts of the cores; 0: none
+	std::int64_t irq_ns = 0;     // of each
+	std::uint32_t hogs = 0;      // processes that always run
+	std::int64_t hog_ns = 3'000'000; // until another of their priority has its turn
+};
+
 struct BridgeSpec {
+	std::optional<SoftwareSpec> software;
 	std::int64_t processing_ns = 2000;
 	double ppm = 0;
 	double wander_ppb_per_s = 0;
@@ -196,6 +211,15 @@ struct PsfpSpec {
 	std::vector<StreamGateSpec> gates;
 	std::vector<FlowMeterSpec> meters;
 	std::vector<StreamFilterSpec> filters;
+};
+
+/// ATS scheduler of a stream at a bridge; frames count with preamble and gap.
+struct AtsSpec {
+	std::vector<FlowId> flows; // whose frames are its stream
+	std::int64_t cir_bps = 1;
+	std::int64_t cbs_bytes = 1;
+	std::int64_t max_residence_ns = 0;
+	std::uint32_t group = 0; // of all that come from the same traffic class of a neighbour
 };
 
 /// Sequence recovery of a stream at a node (IEEE Std 802.1CB-2017 clause 7.4.3), and its latent

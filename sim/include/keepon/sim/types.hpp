@@ -18,6 +18,10 @@ inline constexpr TimePs kPsPerNs = 1000;
 inline constexpr std::int64_t kNsPerS = 1'000'000'000;
 
 using NodeId = std::uint32_t;
+/// Behind the first link of two bridges either calls the other by its node and this for each link
+/// before.
+constexpr NodeId kCable = 1u << 24;
+constexpr NodeId kCablesMax = 8;
 using FlowId = std::uint32_t;
 
 /// A wrong value given by the user: one sentence naming key, value and allowed range. Nothing was

@@ -97,6 +97,7 @@ struct Arrival {
 /// One end of a link: where frames for its node arrive, and what it takes to send to the other end.
 struct LinkEnd {
 	NodeId node = 0;
+	NodeId called = 0;      // what its peer calls the node (kCable)
 	std::uint32_t port = 0; // of its node
 	std::uint32_t peer = 0; // index of the other end
 	std::uint32_t byte_time_ps = 0;

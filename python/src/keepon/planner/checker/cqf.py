@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from keepon.model.plan import PlannedFilter
-from keepon.planner.checker.given import Given, Place, Window
+from keepon.planner.checker.given import Given, Place, Window, node, places
 from keepon.planner.checker.policing import longest_msdu
 from keepon.planner.checker.replay import Gate
 from keepon.planner.checker.spans import frame_ps
@@ -51,7 +51,9 @@ def check(given: Given, steady: Steady, unplanned: Unplanned) -> list[str]:
     stays: dict[Place, list[_Stay]] = {}
     for name, bridge in given.bridges.items():
         document = given.plan["bridges"].get(name, {"ports": {}})
-        passing = sorted(s for s in given.streams if any(name in way for way in given.ways(s)))
+        passing = sorted(
+            s for s in given.streams if any(name in map(node, way) for way in given.ways(s))
+        )
         if bridge.gates != "cqf" or not passing:
             if "cqf" in document:
                 found.append(f"bridge {name} has cycles that nothing asks for")
@@ -88,7 +90,7 @@ def _stream(given: Given, steady: Steady, name: str) -> Iterator[str]:
     the listener. A third buffer takes one more cycle at each bridge.
     """
     for way in given.ways(name):
-        passed = [given.bridges[node] for node in way[1:-1]]
+        passed = [given.bridges[node(called)] for called in way[1:-1]]
         cyclic = [bridge for bridge in passed if bridge.gates == "cqf"]
         if not cyclic:
             continue
@@ -99,12 +101,13 @@ def _stream(given: Given, steady: Steady, name: str) -> Iterator[str]:
             continue
         if not keeps_times(given, given.scenario.station_named(way[0])):
             yield f"{name} has a talker that keeps no times"
-        more_ps = given.links[way[-2], way[-1]][1] + given.gate_error_ps(way[-2])
+        last = places(way)[-1]
+        more_ps = given.links[last][1] + given.gate_error_ps(last[0])
         for turn, release_ns in enumerate(given.releases_ns(name)):
             release_ps = 1000 * release_ns + given.start_ps(name, turn)
             early_ps, late_ps = steady.arrivals[name, turn, way[-1]]
             least_ps, most_ps = (cycles - 1) * cycle_ps, (cycles + 1) * cycle_ps
-            if early_ps - release_ps + given.gate_error_ps(way[-2]) < least_ps:
+            if early_ps - release_ps + given.gate_error_ps(last[0]) < least_ps:
                 yield f"{name} may arrive within {least_ps} ps, over {len(passed)} bridges"
             if late_ps - release_ps > most_ps + more_ps:
                 yield f"{name} may arrive after {most_ps} ps, over {len(passed)} bridges"
@@ -235,7 +238,7 @@ def _clock_errors(given: Given, stays: dict[Place, list[_Stay]]) -> Iterator[str
     for (here, _), own in stays.items():
         for stay in own:
             add(here, stay.room_ps)
-            for way in given.ways(stay.window.stream):
+            for way in ([*map(node, way)] for way in given.ways(stay.window.stream)):
                 before = way[way.index(here) - 1] if here in way else None
                 if before in given.bridges:
                     more_ps = given.gate_error_ps(before) - given.gate_error_ps(here)

@@ -5,9 +5,8 @@ network time.
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections import deque
+from collections import Counter, deque
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -44,6 +43,16 @@ class Window:
     period_ps: int
 
 
+def node(called: str) -> str:
+    """A node as the scenario names it, without the number of the link that leads to it."""
+    return called.split("#", maxsplit=1)[0]
+
+
+def places(way: list[str]) -> list[Place]:
+    """The ports that send a frame along a way."""
+    return list(zip(map(node, way[:-1]), way[1:], strict=True))
+
+
 def cycle_of(windows: list[Window], list_ps: int = 1) -> tuple[int, int]:
     """The time in ps after which windows and gate list of a wire repeat, and the number of frames
     in it.
@@ -64,6 +73,7 @@ class Given:
         self.spans_ps: dict[tuple[str, Place, int], int] = {}
         self.runs: dict[str, Runs | None] = {}
         self.peers: dict[str, list[str]] = {}
+        among: Counter[tuple[str, ...]] = Counter()
         for link in scenario.link:
             rate_bps = scenario.defaults.rate_bps if link.rate_bps is None else link.rate_bps
             delay_ns = (
@@ -71,17 +81,18 @@ class Given:
                 if link.propagation_ns is None
                 else link.propagation_ns
             )
-            one, other = link.ends
-            self.peers.setdefault(one, []).append(other)
-            self.peers.setdefault(other, []).append(one)
-            self.links[one, other] = (
-                byte_ps(rate_bps),
-                1000 * (delay_ns + max(0, link.asymmetry_ns)),
-            )
-            self.links[other, one] = (
-                byte_ps(rate_bps),
-                1000 * (delay_ns + max(0, -link.asymmetry_ns)),
-            )
+            among[tuple(sorted(link.ends))] += 1
+            number = among[tuple(sorted(link.ends))]
+            for (here, there), longer_ns in (
+                (link.ends, link.asymmetry_ns),
+                (link.ends[::-1], -link.asymmetry_ns),
+            ):
+                called = there if number == 1 else f"{there}#{number}"
+                self.peers.setdefault(here, []).append(called)
+                self.links[here, called] = (
+                    byte_ps(rate_bps),
+                    1000 * (delay_ns + max(0, longer_ns)),
+                )
 
         self.station_ports: dict[str, Place] = {
             self.port_name((station.name, peer)): (station.name, peer)
@@ -189,8 +200,8 @@ class Given:
         """The node at which copies of a stream's frames end: the one where its two ways meet."""
         if self.streams[name].redundancy == 1:
             return None
-        one, other = self.ways(name)
-        return one[-2] if one[-2] == other[-2] else one[-1]
+        one, other = (way[-2:] for way in self.ways(name))
+        return node(one[0]) if node(one[0]) == node(other[0]) else one[1]
 
     def tagged_bytes(self, name: str, place: Place) -> int:
         """What an R-tag adds to a stream's frames as their talker sends them: it is there from the
@@ -209,7 +220,7 @@ class Given:
         found: dict[tuple[str, str], list[str]] = {}
         for name in self.streams:
             for way in self.ways(name):
-                for here, there in itertools.pairwise(way):
+                for here, there in places(way):
                     peers = found.setdefault((name, here), [])
                     if there not in peers:
                         peers.append(there)

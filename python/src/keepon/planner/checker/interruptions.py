@@ -10,14 +10,14 @@ from __future__ import annotations
 from functools import cache
 
 from keepon.model.plan import PlannedPort
-from keepon.planner.checker.given import Given, Place
+from keepon.planner.checker.given import Given, Place, node
 
 _MCRC_BYTES, _LAST_BYTES, _BEFORE_BYTES, _GAP_BYTES = 4, 64, 8, 12
 
 
 def queues(given: Given, place: Place) -> set[int]:
     """Preemptable queues of a port; none unless both ends of its link can."""
-    here, there = place
+    here, there = place[0], node(place[1])
     bridge, other = given.bridges[here], given.bridges.get(there)
     if other is not None:
         able = bool(other.preemptable)

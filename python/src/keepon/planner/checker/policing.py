@@ -9,7 +9,7 @@ import itertools
 from collections.abc import Iterator
 
 from keepon.model.plan import PlannedFilter
-from keepon.planner.checker.given import Given, Place
+from keepon.planner.checker.given import Given, Place, node, places
 from keepon.planner.checker.spans import trim_bytes
 from keepon.planner.checker.steady import Steady
 from keepon.planner.checker.streams import keeps_times
@@ -44,7 +44,7 @@ def _is_policed(given: Given, bridge: str, stream: str) -> bool:
     police = given.bridges[bridge].police
     if police == "edge":
         return given.leaves[stream][1] == bridge
-    return police == "all" and any(bridge in way for way in given.ways(stream))
+    return police == "all" and any(bridge in map(node, way) for way in given.ways(stream))
 
 
 def longest_msdu(given: Given, stream: str) -> int:
@@ -92,7 +92,7 @@ def _wrong(given: Given, steady: Steady, bridge: str, entry: PlannedFilter) -> I
 def _received(given: Given, steady: Steady, bridge: str, stream: str, turn: int) -> tuple[int, int]:
     """Between which instants of the bridge's clock a frame's last bit arrives."""
     place: Place = next(
-        hop for way in given.ways(stream) for hop in itertools.pairwise(way) if hop[0] == bridge
+        hop for way in given.ways(stream) for hop in places(way) if hop[0] == bridge
     )
     early_ps, late_ps = steady.ready[stream, turn, place]
     kept_ps = 1000 * given.bridges[bridge].processing_ns

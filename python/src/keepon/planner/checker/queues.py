@@ -8,12 +8,15 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from keepon.model.scenario import HostTable, Station
 from keepon.planner.checker.given import Given, Place, Window, cycle_of
 from keepon.planner.checker.replay import Replay
 from keepon.planner.checker.spans import frame_ps
 
 FRAMES_MAX = 500_000
 """Most frames of a port until its windows repeat that are compared one by one."""
+_DRIVER_NS, _STACK_NS = 11_000, 5_000
+"""Median of a stage of the hosts that are modelled, "ideal" aside (keepon.fig10a; chosen)."""
 
 
 def _of_talkers(given: Given) -> list[Window]:
@@ -72,13 +75,55 @@ def check_wires(given: Given, look: Callable[[], None]) -> list[str]:
         look()
         if given.is_cyclic(place):
             continue
-        cycle_ps, frames = cycle_of(windows)
-        meeting = _meeting(windows, cycle_ps) if frames <= FRAMES_MAX else _by_divisors(windows)
         found += [
             f"windows of {one} and {other} meet on {place[0]} -> {place[1]}"
-            for one, other in meeting
+            for one, other in _that_meet(windows)
         ]
-    return found
+    return found + _check_hosts(given)
+
+
+def _check_hosts(given: Given) -> list[str]:
+    """Where releases are said to be apart, no frame comes to the driver while the host is at work
+    on another.
+    """
+    found, by_host = [], dict[str, list[Window]]()
+    for name, stream in given.streams.items():
+        apart_ns = given.planned_at(name).get("apart_ns")
+        if apart_ns is None:
+            continue
+        if apart_ns < (least_ns := _work_ns(given.scenario.station_named(stream.talker))):
+            found.append(f"{stream.talker} needs {least_ns} ns for a frame, and has {apart_ns}")
+        for turn, release_ns in enumerate(given.releases_ns(name)):
+            at_ps = 1000 * release_ns + given.start_ps(name, turn)
+            by_host.setdefault(stream.talker, []).append(
+                Window(
+                    name, turn, (stream.talker, ""), at_ps, at_ps, 1000 * apart_ns,
+                    given.cycle_ps(name),
+                )
+            )  # fmt: skip
+    return found + [
+        f"{one} and {other} come to the driver of {host} at once"
+        for host, windows in by_host.items()
+        for one, other in _that_meet(windows)
+    ]
+
+
+def _work_ns(station: Station) -> int:
+    """What the host usually does for a frame: the driver takes one after the other, and cores share
+    driver and stack.
+    """
+    table = station.host if isinstance(station.host, HostTable) else HostTable(base=station.host)
+    works = []
+    for stage, usual_ns in ((table.driver, _DRIVER_NS), (table.stack, _STACK_NS)):
+        base_ns, median_ns = (stage.base_ns, stage.median_ns) if stage else (None, None)
+        own_ns = 0 if table.base == "ideal" else usual_ns
+        works.append((base_ns or 0) + (own_ns if median_ns is None else median_ns))
+    return max(works[0], -(-sum(works) // table.cores) if table.cores else 0)
+
+
+def _that_meet(windows: list[Window]) -> Iterator[tuple[str, str]]:
+    cycle_ps, frames = cycle_of(windows)
+    return _meeting(windows, cycle_ps) if frames <= FRAMES_MAX else _by_divisors(windows)
 
 
 def _meeting(windows: list[Window], cycle_ps: int) -> Iterator[tuple[str, str]]:

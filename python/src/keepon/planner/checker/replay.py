@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from keepon.model.plan import PlannedPort
-from keepon.planner.checker.given import Given, Place, cycle_of
+from keepon.planner.checker.given import Given, Place, cycle_of, node
 from keepon.planner.checker.spans import frame_ps
 from keepon.planner.checker.unplanned import Unplanned
 
@@ -153,7 +153,7 @@ class Replay:
 
     def _arrive(self, name: str, number: int, place: Place, reference_ps: int) -> None:
         """A frame leaves a port: it passes the reference plane."""
-        there = place[1]
+        there = node(place[1])
         at_ps = reference_ps + self._given.links[place][1]
         bridge = self._given.bridges.get(there)
         if bridge is None:

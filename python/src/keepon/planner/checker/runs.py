@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from keepon.model.plan import PlannedStation
 from keepon.model.scenario import Station
@@ -90,7 +91,11 @@ class Runs:
     def most_in(self, slots: int) -> int:
         """Longest frame in so many consecutive slots."""
         lengths = range(64, max(self.whole_bytes, self.most_bytes) + 1)
-        return max((one for one in lengths if 1 <= self.fit(one)[0] <= slots), default=0)
+        return next((one for one in reversed(lengths) if 1 <= self.fit(one)[0] <= slots), 0)
+
+
+_alike = lru_cache(64)(Runs)
+"""Ports with slots alike share the lengths found."""
 
 
 def of_port(given: Given, place: Place) -> Runs | None:
@@ -113,7 +118,7 @@ def _of(station: Station, planned: PlannedStation) -> Runs:
     buffers = station.nic.fragments_max if options.placeholder == "bad-fcs" else 1
     most_bytes = planned.get("frame_bytes_max", 0)
     for spare_bytes in spares:
-        runs = Runs(slot_bytes, whole_bytes, most_bytes, spare_bytes, buffers)
+        runs = _alike(slot_bytes, whole_bytes, most_bytes, spare_bytes, buffers)
         if _follows(runs):
             break
     return runs
@@ -155,11 +160,9 @@ def check_port(given: Given, place: Place, document: PlannedStation) -> list[str
 
 def _row(document: PlannedStation, tc: int) -> int:
     """Consecutive slots of a class, across the end of the table."""
-    best = count = 0
-    for mask in document["allowed"] * 2:
-        count = count + 1 if mask >> tc & 1 else 0
-        best = max(best, count)
-    return _MOST_SLOTS if best == 2 * len(document["allowed"]) else min(best, _MOST_SLOTS)
+    row = bytes(mask >> tc & 1 for mask in document["allowed"]) * 2
+    best = max(map(len, row.split(b"\0")))
+    return _MOST_SLOTS if best == len(row) else min(best, _MOST_SLOTS)
 
 
 def _unplanned(given: Given, place: Place) -> Iterator[tuple[str, int, int]]:

@@ -54,6 +54,11 @@ def span_ps(given: Given, place: Place, wire_bytes: int, side: int) -> int:
     return span_ps + side * added_ps
 
 
+def clock_ps(given: Given, node: str, time_ps: Fraction, side: int) -> Fraction:
+    """How long (1) or short (-1) a time is in network time that a node's crystal measures."""
+    return time_ps * (1 + side * _off(given, node, side))
+
+
 def _off(given: Given, node: str, side: int) -> Fraction:
     """By what share a crystal makes a time longer (1) or shorter (-1) than in network time; whole
     parts per billion.

@@ -19,7 +19,6 @@ Where the conditions fail a frame may still be in time, behind a frame of anothe
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -27,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keepon.model.plan import PlannedPort
-from keepon.planner.checker.given import Given, Place, Window, cycle_of
+from keepon.planner.checker.given import Given, Place, Window, cycle_of, places
 from keepon.planner.checker.queues import FRAMES_MAX
 from keepon.planner.checker.spans import frame_ps
 from keepon.planner.checker.unplanned import Unplanned
@@ -96,7 +95,7 @@ class Steady:
         for way in given.ways(name):
             reach = (base_ps + entry["release_early_ps"], base_ps + entry["release_late_ps"])
             before: Place | None = None
-            for place in itertools.pairwise(way):
+            for place in places(way):
                 byte_ps, delay_ps = given.links[place]
                 if before is not None:
                     kept_ps = 1000 * given.bridges[place[0]].processing_ns
@@ -114,7 +113,7 @@ class Steady:
                 reach = (reach[0] + delay_ps, reach[1] + delay_ps)
                 before = place
             if way[-1] == given.joint(name):
-                wires = (frame_ps(given, name, (way[-2], way[-1]), side) for side in _SIDES)
+                wires = (frame_ps(given, name, places(way)[-1], side) for side in _SIDES)
                 ends = tuple(at_ps + wire_ps for at_ps, wire_ps in zip(reach, wires, strict=True))
                 self.copies.setdefault((name, turn), []).append((ends[0], ends[1]))
             self.arrivals[name, turn, way[-1]] = _both(

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
@@ -11,7 +10,7 @@ from itertools import pairwise
 
 from keepon.model.plan import DelayTerms, PlannedStream
 from keepon.model.scenario import Station, Stream
-from keepon.planner.checker.given import Given
+from keepon.planner.checker.given import Given, Place, node, places
 from keepon.planner.checker.replay import Replay
 from keepon.planner.checker.runs import of_port
 from keepon.planner.checker.spans import frame_ps
@@ -86,18 +85,20 @@ def _check_route(given: Given, stream: Stream, entry: PlannedStream) -> str:
         return "routes do not lead to exactly its listeners"
     if entry["route"] not in entry["routes"].values():
         return "route is none of its routes"
-    before: dict[str, str] = {}
+    before: dict[str, Place] = {}
     if ("second_route" in entry) != (stream.redundancy == 2):
         return "it has another number of ways than its redundancy"
     for path in given.ways(stream.id):
-        listener, route = path[-1], path[1:-1]
-        if len(set(path)) != len(path):
+        listener, route, nodes = path[-1], path[1:-1], list(map(node, path))
+        if len(set(nodes)) != len(nodes):
             return "a route passes a node twice"
         if (stream.talker, path[1]) != given.leaves[stream.id]:
             return "a route does not begin at the port its stream leaves by"
-        if not set(route) <= set(given.bridges):
+        if not set(nodes[1:-1]) <= set(given.bridges):
             return "a route passes something that is no bridge"
-        if any(pair not in given.links for pair in itertools.pairwise(path)):
+        if any(given.bridges[node(called)].forwarding != "hardware" for called in route):
+            return "a route passes a bridge that keeps no time"
+        if any(place not in given.links for place in places(path)):
             return "a route uses a link that does not exist"
         if (
             isinstance(stream.route, list)
@@ -106,12 +107,12 @@ def _check_route(given: Given, stream: Stream, entry: PlannedStream) -> str:
         ):
             return "the route is not the one asked for"
         if stream.redundancy == 1 and any(
-            before.setdefault(there, here) != here for here, there in itertools.pairwise(path)
+            before.setdefault(node(place[1]), place) != place for place in places(path)
         ):
             return "its routes reach a node in two ways"
     if stream.redundancy == 2 and (shared := _shared(given, stream)):
         return f"both its ways pass {' towards '.join(shared)}"
-    hops = {pair for path in given.ways(stream.id) for pair in itertools.pairwise(path[1:])}
+    hops = {place for path in given.ways(stream.id) for place in places(path)[1:]}
     turns = range(len(given.releases_ns(stream.id)))
     wanted = sorted((turn, *hop) for turn in turns for hop in hops)
     if (
@@ -127,13 +128,13 @@ def _check_route(given: Given, stream: Stream, entry: PlannedStream) -> str:
 def _shared(given: Given, stream: Stream) -> tuple[str, ...]:
     """A bridge or link that both ways of a stream have, and need not."""
     one, other = given.ways(stream.id)
-    ends = {one[0], one[1], one[-1]}
+    ends, needed = {one[0], one[1], one[-1]}, {(one[0], one[1])}
     if len(given.peers[one[-1]]) == 1:
-        ends.add(one[-2])
-    if nodes := set(one) & set(other) - ends:
+        ends.add(node(one[-2]))
+        needed.add(places(one)[-1])
+    if nodes := {*map(node, one)} & {*map(node, other)} - ends:
         return (min(nodes),)
-    needed = {(one[0], one[1])} | ({(one[-2], one[-1])} if one[-2] in ends else set())
-    links = set(pairwise(one)) & set(pairwise(other)) - needed
+    links = set(places(one)) & set(places(other)) - needed
     return min(links, default=())
 
 
@@ -331,7 +332,7 @@ def _check_last_bit(given: Given, stream: Stream, reached: list[_Reached]) -> li
     if bound_ns is None:
         return []
     releases_ns = given.releases_ns(stream.id)
-    ends = [(way[-2], way[-1]) for way in given.ways(stream.id)]
+    ends = [places(way)[-1] for way in given.ways(stream.id)]
     last_ps = max(
         late_ps + frame_ps(given, stream.id, end, 1) - 1000 * releases_ns[turn]
         for listener, turn, _, late_ps in reached
@@ -417,6 +418,6 @@ def _padding_ps(given: Given, stream: Stream) -> int:
     """Time that padding adds on the route to the furthest listener, except on the last wire."""
     padding_bytes: int = given.entry(stream.id)["frame_bytes_on_wire"] - stream.frame_bytes
     return max(
-        sum(padding_bytes * given.links[pair][0] for pair in itertools.pairwise(way[:-1]))
+        sum(padding_bytes * given.links[place][0] for place in places(way)[:-1])
         for way in given.ways(stream.id)
     )

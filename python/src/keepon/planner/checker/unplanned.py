@@ -15,7 +15,7 @@ from fractions import Fraction
 from functools import cache
 
 from keepon.planner.checker import interruptions
-from keepon.planner.checker.given import Given, Place, Window
+from keepon.planner.checker.given import Given, Place, Window, node
 from keepon.planner.checker.runs import of_port
 from keepon.planner.checker.spans import frame_ps, span_ps, trim_bytes
 
@@ -117,7 +117,7 @@ class Unplanned:
             (0, fault.node) for fault in self._given.scenario.fault if fault.kind == "master-change"
         }
         for place, messages in self._messages.items():
-            there = place[1]
+            there = node(place[1])
             if self._sync.mode == "gptp":
                 messages += ["pdelay-req", "pdelay-resp", "pdelay-resp-follow-up"]
                 # The last link of a node's route from a grandmaster delivers its Sync; the sender

@@ -35,6 +35,13 @@ class Proof:
     streams: list[str]
     least_ns: int | None = None
 
+    def is_nearer(self, other: Proof) -> bool:
+        """Whether the same limit is missed by less."""
+        if self.least_ns is None or other.least_ns is None:
+            return False
+        same = (self.constraint, self.streams) == (other.constraint, other.streams)
+        return same and self.least_ns < other.least_ns
+
 
 class CapacityError(ConfigError):
     """Streams that exceed the capacity of a link."""
@@ -116,7 +123,7 @@ def _refuse_stream(ground: Ground, flow: Flow) -> None:
             raise ground.wrong(
                 stream, "deadline_ns", str(stream.deadline_ns),
                 f"must be at least {least_ns}, what its frames, the bridges' processing and the "
-                "cables take; raise it or move the stations closer",
+                "cables take, and more for slots and clocks; raise it or move the stations closer",
             )  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from keepon.errors import ConfigError
 from keepon.model import cqf
+from keepon.model.cables import node_of
 from keepon.model.gates import ALL_GATES, GateList, Window
 from keepon.model.plan import PlannedCycles, PlannedFilter
 from keepon.model.policing import TAGGED_OVERHEAD_BYTES
@@ -139,12 +140,18 @@ class Cycles:
                 f'must not lead over "{other[0]}" too, whose gates are not "cqf" as those of'
                 f' "{passed[0].here}" are; choose another route, or one kind of gates',
             )  # fmt: skip
+        if any(leg.there != node_of(leg.there) for leg in passed):
+            raise ground.wrong(
+                stream, "route", str(stream.route),
+                'must lead by the first link of two bridges where gates are "cqf"; choose it',
+            )  # fmt: skip
         if not flow.station.bounded:
             raise ground.wrong(
                 stream, "talker", f'"{stream.talker}"',
                 'must send in the cycle where gates are "cqf", and its driver keeps no times;'
                 ' choose driver "keepon" or "launchtime"',
             )  # fmt: skip
+        self._refuse_long(flow, passed[0].here)
         bridges = len(flow.trees[0].paths[stream.listeners[0]]) - 2
         cycles = bridges * (self.bridges[passed[0].here].cqf_buffers - 1) - 1
         if stream.deadline_ns is not None and stream.deadline_ns < cycles * cycle_ns:
@@ -158,6 +165,21 @@ class Cycles:
                 stream, "period_ns", str(stream.period_ns),
                 f"must be a multiple of cqf_cycle_ns = {cycle_ns}; choose one",
             )  # fmt: skip
+
+    def _refuse_long(self, flow: Flow, bridge: str) -> None:
+        """Refuse a frame that does not pass its talker's link within a cycle."""
+        talker, station, wire = flow.stream.talker, flow.station, flow.station.wire
+        least_ps = station.error_high_ps - station.error_low_ps + 1
+        least_ps += preamble_time_ps(wire.rate_bps) + wire.propagation_ns * PS_PER_NS
+        least_ps += self._ground.frame_ps(flow, talker, bridge)[1] + self._ground.margin_ps(bridge)
+        least_ps -= self._later_ps(talker, bridge)
+        if least_ps > self._cycle_ps(bridge):
+            raise ConfigError(
+                f"{self._key(bridge, 'cqf_cycle_ns')} = {self.bridges[bridge].cqf_cycle_ns}: must"
+                f" be at least {ceil_ns(least_ps)}, in which a frame of stream"
+                f' "{flow.stream.id}" passes the link of its talker; lengthen it, shorten frames,'
+                " or raise the link's rate_bps"
+            )
 
     def _refuse_classes(self, port: _Port) -> None:
         here, there = port

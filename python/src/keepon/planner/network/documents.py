@@ -5,12 +5,12 @@ bounds.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterable
 
 from keepon.errors import ConfigError, InfeasibleError
 from keepon.model import gates, preemption
+from keepon.model.cables import hops
 from keepon.model.launchtime import early_by_etf
 from keepon.model.plan import (
     Bounds,
@@ -31,6 +31,7 @@ from keepon.planner.network import gatelimits, police, redundant
 from keepon.planner.network.flows import Placement, spread_ps
 from keepon.planner.network.grid import partition_slots
 from keepon.planner.network.ground import Ground
+from keepon.planner.network.occupancy import HOST, Occupancy
 from keepon.planner.parameters import besteffort
 from keepon.planner.partition.limits import Limits
 from keepon.planner.stations import StationPlan
@@ -108,6 +109,18 @@ class TooLongError(UnprovenError):
         self.cycles_ps = cycles_ps
 
 
+def _are_apart(placed: Placed) -> bool:
+    """Whether every frame of a port has the distance that its host needs."""
+    taken = Occupancy()
+    for number, placements in enumerate(placed.values()):
+        for placement in placements:
+            claims = [claim for claim in placement.claims if claim.resource[0] == HOST]
+            if not claims or taken.shift_ps(claims[0]):
+                return False
+            taken.add(number, claims)
+    return True
+
+
 def station_document(
     plan: StationPlan, placed: Placed, beside_ns: dict[str, int]
 ) -> PlannedStation:
@@ -128,6 +141,8 @@ def station_document(
             "offset_ns": first.release_ps // PS_PER_NS,
         }
     if not plan.is_slotted:
+        if plan.apart_ps and _are_apart(placed):
+            document["apart_ns"] = plan.apart_ps // PS_PER_NS
         return document
     locked = plan.mode == "phase-locked"
     used = {
@@ -320,7 +335,7 @@ def _padding_ps(ground: Ground, placed: Placement) -> int:
     return max(
         sum(
             shorter_bytes * byte_time_ps(ground.topology.wires[here, there].rate_bps)
-            for here, there in itertools.pairwise(path[:-1])
+            for here, there in hops(path[:-1])
         )
         for path in (*placed.tree.paths.values(), placed.tree.second)
     )
@@ -333,18 +348,19 @@ def _terms(ground: Ground, placed: Placement) -> DelayTerms:
     station = placed.flow.station
     clock_ps = ground.scenario.clock_error_ns(station.station, station.planned_driver) * PS_PER_NS
     own = {(hop.bridge, hop.peer): hop for hop in placed.hops}
-    ways = list(itertools.pairwise(path))
+    ways = hops(path)
     wires = [ground.topology.wires[way] for way in ways]
-    hops = [own[here, there] for here, there in itertools.pairwise(path[1:])]
+    passed = [own[hop] for hop in ways[1:]]
     return {
         "frame_ps": sum(ground.frame_ps(placed.flow, here, there)[1] for here, there in ways[:-1]),
-        "processing_ps": sum(ground.bridges[hop.bridge].processing_ns for hop in hops) * PS_PER_NS,
+        "processing_ps": sum(ground.bridges[hop.bridge].processing_ns for hop in passed)
+        * PS_PER_NS,
         "propagation_ps": sum(wire.propagation_ns for wire in wires) * PS_PER_NS,
         "preamble_ps": sum(PREAMBLE_BYTES * byte_time_ps(wire.rate_bps) for wire in wires[1:]),
         "quantum_ps": placed.flow.station.error_high_ps - clock_ps,
         "clock_ps": clock_ps,
-        "held_ps": sum(hop.held_ps for hop in hops),
-        "blocked_ps": sum(hop.blocked_ps for hop in hops),
+        "held_ps": sum(hop.held_ps for hop in passed),
+        "blocked_ps": sum(hop.blocked_ps for hop in passed),
     }
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from keepon.errors import InfeasibleError, KeeponError
@@ -29,6 +29,8 @@ from keepon.planner.partition.limits import Limits, TimeUpError
 from keepon.planner.verify import check
 
 _PROBE_S = 10.0
+_CONFLICT_SHARE = 0.5
+"""Of the time that is left; changes are tried in the rest."""
 _CHANGE_S = 3.0
 _CHANGES_S = 20.0
 _CHANGES_MAX = 48
@@ -54,7 +56,7 @@ def why(outcome: Outcome, limits: Limits, kept: dict[int, list[Placement]]) -> W
     missing = [] if message else streams
     best: BestFound | None = None
     if outcome.status == "infeasible" and outcome.method == "cp-sat":
-        streams = _conflict(ground, limits, kept)
+        streams = _conflict(ground, limits.share(_CONFLICT_SHARE), kept)
         message = _conflict_message(ground, streams, kept)
     elif outcome.status == "unknown":
         message = message or _unfinished(outcome)
@@ -75,8 +77,15 @@ def why(outcome: Outcome, limits: Limits, kept: dict[int, list[Placement]]) -> W
     elif kept:
         remedy = "plan without --keep, so that the other streams may move"
     else:
+        # A least bound is that of these slots.
+        sizes = {name: (port.slot_bytes,) for name, port in ground.stations.items()}
         remedy = _nearest_change(
-            ground.scenario, streams, limits, proof, outcome.remedy or _NONE_HELPS
+            ground.scenario,
+            streams,
+            limits,
+            proof,
+            outcome.remedy or _NONE_HELPS,
+            {} if proof.least_ns is None else sizes,
         )
         remedy = outcome.remedy if outcome.remedy and remedy == LONGER else remedy
     return _why(proof.constraint, message, streams, remedy, best)
@@ -221,6 +230,7 @@ def _nearest_change(
     limits: Limits,
     proof: bounds.Proof,
     otherwise: str = _NONE_HELPS,
+    sizes: Mapping[str, tuple[int, ...]] | None = None,
 ) -> str:
     """The first change, smallest first, that gives a plan accepted by the checker; or a sentence
     that none was found.
@@ -233,7 +243,7 @@ def _nearest_change(
         limits.progress(f"trying: {change}")
         left = until.within(_CHANGE_S)
         try:
-            ground = Ground(changed, left)
+            ground = Ground(changed, left, sizes=sizes)
             bounds.refuse(ground, left)
             search = Search(ground, left)
             placed = bounds.proof(ground, left) is None and search.run(to_the_end=False)
@@ -294,14 +304,22 @@ def _changes(
             )
     for stream in sorted(involved, key=lambda entry: entry.period_ns):
         for other in involved:
-            if other.period_ns > stream.period_ns and other.period_ns % stream.period_ns:
-                longer_ns = math.ceil(other.period_ns / stream.period_ns) * stream.period_ns
+            # A rate repeats with its cycle alone, and has no longer period in whole ns.
+            step_ns = stream.cycle_ns
+            if (
+                other.turns == 1
+                and other.period_ns > stream.period_ns
+                and other.period_ns % step_ns
+            ):
+                longer_ns = math.ceil(other.period_ns / step_ns) * step_ns
                 yield (
                     f'lengthen period_ns of "{other.id}" from {other.period_ns} to {longer_ns}, '
-                    f'a multiple of {stream.period_ns}',
+                    f'a multiple of {step_ns}',
                     _with_stream(scenario, other.id, period_ns=longer_ns),
                 )  # fmt: skip
     for stream in sorted(involved, key=lambda entry: entry.period_ns):
+        if stream.turns > 1:
+            continue
         yield (
             (
                 f'lengthen period_ns of "{stream.id}" from {stream.period_ns} to'

@@ -19,7 +19,7 @@ from keepon.planner.stations import StationPlan
 @dataclass(frozen=True)
 class Flow:
     """One stream, or every `turns`-th frame of it starting with frame `turn`, and its possible
-    trees.
+    trees. `apart`: its host needs it at a distance from its other frames.
     """
 
     number: int
@@ -28,6 +28,7 @@ class Flow:
     trees: list[Tree]
     turn: int = 0
     turns: int = 1
+    apart: bool = False
 
     @property
     def period_ps(self) -> int:

@@ -23,7 +23,7 @@ from keepon.planner import stations
 from keepon.planner.network import behind, gatelimits
 from keepon.planner.network.flows import Flow, Hop, Placement, Step
 from keepon.planner.network.grid import on_grid, slot_of
-from keepon.planner.network.occupancy import ALONE, NEVER, Claim, Occupancy
+from keepon.planner.network.occupancy import ALONE, HOST, NEVER, Claim, Occupancy
 from keepon.planner.network.ports import Ports
 from keepon.planner.network.trees import Tree
 from keepon.planner.partition.limits import Limits
@@ -70,7 +70,7 @@ class Ground(Ports):
 
     def alone(self, flow: Flow, tree: Tree) -> Placement | int:
         """The placement of a flow at its first release with no other flow."""
-        key = (flow.number, flow.turns, tree.number)
+        key = (flow.number, flow.turns, tree.number, flow.apart)
         if key not in self._alone:
             self._alone[key] = self._lay(flow, tree, on_grid(flow.station, flow.stream, 0))
         return self._alone[key]
@@ -232,10 +232,14 @@ class Ground(Ports):
         return Window(flow.stream.id, flow.stream.tc, start_ps, length_ps, flow.period_ps)
 
     def _claim_talker(self, placement: Placement) -> None:
-        """Add the claims on the talker's wire and on the slots of its class."""
+        """Add the claims on the talker's wire, on its host and on the slots of its class."""
         flow, station = placement.flow, placement.flow.station
         leg = placement.tree.legs[0]
         placement.claims.append(_claim(("wire", leg.here, leg.there), placement.first))
+        if flow.apart:
+            start_ps, end_ps = placement.release_ps, placement.release_ps + station.apart_ps
+            host = (HOST, station.port.station)
+            placement.claims.append(Claim(host, start_ps, end_ps, start_ps, end_ps, flow.period_ps))
         if not station.is_slotted or station.mode == "paper":
             return
         rest = {entry.tc for entry in station.station.keepon.classes if entry.slots == "rest"}

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -11,6 +10,7 @@ from pydantic import ValidationError
 
 from keepon.errors import ConfigError, TraceError
 from keepon.model import documents
+from keepon.model.cables import hops
 from keepon.model.plan import Plan, PlannedStream, PlannedWindow, ways_of
 from keepon.model.scenario import KeeponOptions, Scenario, Station
 from keepon.model.topology import Topology
@@ -19,7 +19,7 @@ from keepon.planner.network.behind import loose
 from keepon.planner.network.flows import Flow, Placement
 from keepon.planner.network.grid import frames, on_grid
 from keepon.planner.network.ground import Ground
-from keepon.planner.network.occupancy import Occupancy
+from keepon.planner.network.occupancy import HOST, Occupancy
 from keepon.planner.network.search import TURNS_MAX
 from keepon.planner.network.trees import Tree
 
@@ -109,7 +109,9 @@ def kept(ground: Ground, plan: Plan) -> dict[int, list[Placement]]:
             continue
         placements = _as_it_was(ground, flow, entry)
         for placement in placements:
-            if any(occupancy.shift_ps(claim) for claim in placement.claims):
+            if any(
+                occupancy.shift_ps(claim) for claim in placement.claims if claim.resource[0] != HOST
+            ):
                 raise _changed(ground, flow, "meets other streams of the earlier plan now")
         for placement in placements:
             occupancy.add(flow.number, placement.claims)
@@ -158,7 +160,7 @@ def _as_it_was(ground: Ground, flow: Flow, entry: PlannedStream) -> list[Placeme
         )
     placements = []
     for turn, release_ps in enumerate(releases_ps):
-        own = replace(flow, turn=turn, turns=len(behind_ns))
+        own = replace(flow, turn=turn, turns=len(behind_ns), apart=flow.station.apart_ps > 0)
         windows = [window for window in entry["windows"] if window.get("turn", 0) == turn]
         if len(windows) != sum(leg.parent >= 0 for leg in tree.legs):
             raise _changed(ground, flow, "passes other ports now")
@@ -209,9 +211,9 @@ def _windows_of(
 def _tree_of(flow: Flow, entry: PlannedStream) -> Tree | None:
     """The tree of a stream in the earlier plan."""
     wanted = {
-        (here, there)
+        hop
         for listener, route in ways_of(entry)
-        for here, there in itertools.pairwise([flow.stream.talker, *route, listener])
+        for hop in hops([flow.stream.talker, *route, listener])
     }
     for tree in flow.trees:
         if {(leg.here, leg.there) for leg in tree.legs} == wanted:

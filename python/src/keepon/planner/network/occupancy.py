@@ -24,6 +24,8 @@ Resource = tuple[str, ...]
 NEVER = -1
 ALONE = -1  # group of claims that conflict with all others
 UNSURE = -1
+HOST = "host"
+"""First part of a resource: what hands over the frames of a station."""
 
 
 @dataclass(frozen=True)

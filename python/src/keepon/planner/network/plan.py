@@ -63,7 +63,7 @@ def without_time(scenario: Scenario, at: str, placed: bool) -> Draft:
 
 def _planned(scenario: Scenario, limits: Limits, keep: Plan | None) -> Draft:
     """Plan with the first slot lengths that the network does not rule out, or explain why the first
-    choice has no plan.
+    choice has no plan; where a bound is too great, why the choice with the least one has none.
 
     Raises:
         ConfigError: the scenario asks for something contradictory or not supported.
@@ -84,12 +84,19 @@ def _planned(scenario: Scenario, limits: Limits, keep: Plan | None) -> Draft:
         found, document = _tried(trying, limits, kept_back_s, keep)
         if document is not None:
             return document
-        first = first or found
+        first = found if first is None or _is_nearer(found, first) else first
         trying = None if limits.over() else _with_shorter(trying, limits, own, found, sizes)
     assert first is not None
     if isinstance(first, bounds.CapacityError):
         raise first
     return _written(first, limits, _kept(first.ground, keep))
+
+
+def _is_nearer(
+    found: Outcome | bounds.CapacityError, first: Outcome | bounds.CapacityError
+) -> bool:
+    own, other = (each.proof if isinstance(each, Outcome) else None for each in (found, first))
+    return own is not None and other is not None and own.is_nearer(other)
 
 
 def _tried(

@@ -6,6 +6,7 @@ most as long as planned (IEEE Std 802.1Q-2022 clauses 8.6.5.3 and 8.6.5.4).
 from __future__ import annotations
 
 from keepon.errors import ConfigError
+from keepon.model.cables import node_of
 from keepon.model.plan import PlannedFilter, PlannedGateInterval
 from keepon.model.scenario import BRIDGE_CLOCK_ERROR_NS
 from keepon.model.wire import PS_PER_NS, ceil_ns
@@ -54,7 +55,7 @@ def filters(ground: Ground, bridge: str, placed: dict[str, list[Placement]]) -> 
     police, found = ground.bridges[bridge].police, []
     for name, placements in placed.items():
         flow, tree = placements[0].flow, placements[0].tree
-        into = next((leg for leg in tree.legs if leg.there == bridge), None)
+        into = next((leg for leg in tree.legs if node_of(leg.there) == bridge), None)
         if police == "none" or into is None or (police == "edge" and into.parent >= 0):
             continue
         station = flow.station
@@ -74,7 +75,9 @@ def _span(ground: Ground, placed: Placement, into: Leg, octets: int) -> _Span:
     early_ps, late_ps = last_bit_ps(ground, placed, into)
     clock_ps = 0
     if scenario.sync.mode == "gptp":
-        clock_ps = (BRIDGE_CLOCK_ERROR_NS + scenario.asymmetry_error_ns(into.there)) * PS_PER_NS
+        clock_ps = (
+            BRIDGE_CLOCK_ERROR_NS + scenario.asymmetry_error_ns(node_of(into.there))
+        ) * PS_PER_NS
     return (
         (early_ps - clock_ps) // PS_PER_NS,
         ceil_ns(late_ps + clock_ps) + 1,

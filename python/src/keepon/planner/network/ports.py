@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from functools import cached_property
 
 from keepon.errors import ConfigError
+from keepon.model.cables import node_of
 from keepon.model.gates import GateList, guard_ns
 from keepon.model.scenario import (
     BRIDGE_CLOCK_ERROR_NS,
@@ -91,7 +92,7 @@ class Ports:
             for here, there in itertools.pairwise(path[1:]):
                 queue = self.queue(here, load.priority)
                 self.load_queues.setdefault((here, there), set()).add(queue)
-        self._alone: dict[tuple[int, int, int], Placement | int] = {}
+        self._alone: dict[tuple[int, int, int, bool], Placement | int] = {}
         self._steps: dict[tuple[int, int], list[Step]] = {}
         routes = Routes(self.topology, scenario.planner.routes)
         self.flows: list[Flow] = []
@@ -365,7 +366,7 @@ class Ports:
 
     def _stay_ps(self, flow: Flow, leg: Leg) -> tuple[int, int]:
         """Store and forward: the time of the frame after the reference plane plus processing."""
-        processing_ps = self.bridges[leg.there].processing_ns * PS_PER_NS
+        processing_ps = self.bridges[node_of(leg.there)].processing_ns * PS_PER_NS
         least_ps, most_ps = self.frame_ps(flow, leg.here, leg.there)
         return least_ps + processing_ps, most_ps + processing_ps
 

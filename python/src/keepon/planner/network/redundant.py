@@ -10,6 +10,7 @@ import math
 from typing import TYPE_CHECKING
 
 from keepon.errors import ConfigError
+from keepon.model.cables import hops, node_of
 from keepon.model.redundancy import RTAG_BYTES
 from keepon.model.scenario import Stream
 from keepon.model.topology import Topology
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
     from keepon.planner.network.ports import Ports
 
 _Side = tuple[str, int]
-"""A node where frames come in, 0, and where they leave, 1: between the two it carries one way."""
+"""A node where frames come in, 0, and where they leave, 1: between the two it carries one way. What
+another calls it (`model/cables.py`) is where frames of that link come in."""
 _Edge = tuple[_Side, _Side]
 _Way = tuple[str, ...]
 
@@ -63,7 +65,7 @@ def tree(ground: Ports, stream: Stream) -> Tree:
     legs = [Leg(stream.talker, first, -1)]
     before = []
     for way in ways:
-        for number, (here, there) in enumerate(itertools.pairwise(way)):
+        for number, (here, there) in enumerate(hops(way)):
             legs.append(Leg(here, there, len(legs) - 1 if number else 0))
         before.append(len(legs) - 1)
     if ends:
@@ -79,12 +81,15 @@ def _ways(ground: Ports, stream: Stream, first: str, last: str) -> list[_Way]:
     """From the first bridge to where the ways meet, the shorter first; a stated route first."""
     capacity: dict[_Edge, int] = {}
     for here, there in ground.topology.wires:
-        if here in ground.bridges and (there in ground.bridges or there == last):
+        node = node_of(there)
+        if here in ground.bridges and (node in ground.bridges or node == last):
             capacity[(here, 1), (there, 0)] = 1
+            if node != there:
+                capacity[(there, 0), (node, 0)] = 2
     capacity |= {((name, 0), (name, 1)): 1 for name in ground.bridges}
     start, end = (first, 1), (last, 0)
     if stream.route != "auto":
-        stated = (*stream.route, *(() if last == stream.route[-1] else (last,)))
+        stated = (*stream.route, *(() if last == node_of(stream.route[-1]) else (last,)))
         capacity |= dict.fromkeys(_edges(stated), 0)
         other = _shortest(capacity, start, end)
         if other is None:
@@ -92,7 +97,8 @@ def _ways(ground: Ports, stream: Stream, first: str, last: str) -> list[_Way]:
                 stream, "route", str(stream.route), "leaves no second way without its links and"
                 ' bridges; choose another, or "auto"',
             )  # fmt: skip
-        return [stated, tuple(name for name, side in other if side == 0 or name == first)]
+        edges = itertools.pairwise(other)
+        return [stated, (first, *(enters for (_, side), (enters, _) in edges if side))]
     residual = dict(capacity)
     for _ in range(2):
         path = _shortest(residual, start, end)
@@ -106,16 +112,16 @@ def _ways(ground: Ports, stream: Stream, first: str, last: str) -> list[_Way]:
     for leaves, enters in used:
         if leaves == start:
             way = [first, enters[0]]
-            while way[-1] != last:
-                way.append(next(after[0] for at, after in used if at == (way[-1], 1)))
+            while (node := node_of(way[-1])) != last:
+                way.append(next(after[0] for at, after in used if at == (node, 1)))
             found.append(tuple(way))
     return sorted(found, key=len)
 
 
 def _edges(way: _Way) -> list[_Edge]:
     """What a way uses up: its links, and the bridges between its ends."""
-    links: list[_Edge] = [((here, 1), (there, 0)) for here, there in itertools.pairwise(way)]
-    return [*(((name, 0), (name, 1)) for name in way[1:-1]), *links]
+    links: list[_Edge] = [((here, 1), (there, 0)) for here, there in hops(way)]
+    return [*(((name, 0), (name, 1)) for name in map(node_of, way[1:-1])), *links]
 
 
 def _shortest(left: dict[_Edge, int], start: _Side, end: _Side) -> list[_Side] | None:
@@ -129,7 +135,7 @@ def _shortest(left: dict[_Edge, int], start: _Side, end: _Side) -> list[_Side] |
         for (here, there), room in left.items():
             if room <= 0 or here not in cost or there == start:
                 continue
-            link = (here[0] != there[0]) * (1 if here[1] else -1)
+            link = (node_of(here[0]) != node_of(there[0])) * (1 if here[1] else -1)
             if cost[here] + link < cost.get(there, math.inf):
                 cost[there], before[there] = cost[here] + link, here
                 changed = True
@@ -214,7 +220,7 @@ def slowest(ground: Ports, placed: Placement, listener: str) -> tuple[str, ...]:
     own = {(hop.bridge, hop.peer): hop for hop in placed.hops}
 
     def late_ps(path: tuple[str, ...]) -> int:
-        here, there = path[-3:-1] if tree.legs[-1].other >= 0 else path[-2:]
+        here, there = hops(path)[-2 if tree.legs[-1].other >= 0 else -1]
         wire = ground.topology.wires[here, there]
         way_ps = preamble_time_ps(wire.rate_bps) + wire.propagation_ns * PS_PER_NS
         if there != listener:

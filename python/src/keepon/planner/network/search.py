@@ -214,14 +214,18 @@ class Search:
     # ----------------------------------------------------------------------------------------------
 
     def fit(self, flow: Flow) -> list[Placement] | None:
-        """The first placement that fits beside the placed flows."""
-        for waits in (False, True):
-            for tree in flow.trees:
-                wait_ps = longest_wait_ps(self.ground, flow, tree) if waits else None
-                if wait_ps is None or wait_ps > 0:
-                    found = self._first_release(flow, tree, wait_ps)
-                    if found is not None:
-                        return found
+        """The first placement that fits beside the placed flows; one that the host can hand over
+        apart from its other frames comes first.
+        """
+        apart = [replace(flow, apart=True)] if flow.station.apart_ps else []
+        for own in (*apart, flow):
+            for waits in (False, True):
+                for tree in flow.trees:
+                    wait_ps = longest_wait_ps(self.ground, flow, tree) if waits else None
+                    if wait_ps is None or wait_ps > 0:
+                        found = self._first_release(own, tree, wait_ps)
+                        if found is not None:
+                            return found
         return self._by_turns(flow)
 
     def _first_release(self, flow: Flow, tree: Tree, wait_ps: int | None) -> list[Placement] | None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from keepon.model.cables import Hop, hops, node_of
 from keepon.model.scenario import Stream
 from keepon.model.topology import Port, Topology
 
@@ -18,8 +19,10 @@ _WAYS_TRIED = 64
 
 @dataclass(frozen=True)
 class Leg:
-    """One wire of a tree; `parent` is the number of the previous leg, -1 for the talker's
-    own wire; `other` that of the previous leg on the second way, where two ways meet, else -1.
+    """One wire of a tree, `there` as `here` calls it (`model/cables.py`).
+
+    `parent` is the number of the previous leg, -1 for the talker's own wire; `other` that of the
+    previous leg on the second way, where two ways meet, else -1.
     """
 
     here: str
@@ -44,16 +47,18 @@ class Tree:
 
 
 def _tree(paths: dict[str, tuple[str, ...]]) -> Tree | None:
-    """The tree of these paths; None if two paths reach a node from different sides."""
+    """The tree of these paths; None if two paths reach a node by different links."""
     reached: dict[str, int] = {}
     legs: list[Leg] = []
     for path in paths.values():
-        for here, there in itertools.pairwise(path):
-            if there in reached:
-                if legs[reached[there]].here != here:
+        for here, there in hops(path):
+            node = node_of(there)
+            if node in reached:
+                leg = legs[reached[node]]
+                if (leg.here, leg.there) != (here, there):
                     return None
                 continue
-            reached[there] = len(legs)
+            reached[node] = len(legs)
             legs.append(Leg(here, there, reached.get(here, -1)))
     # Parents first, so that a loop over the legs knows when a frame arrives.
     depth = [0] * len(legs)
@@ -70,11 +75,11 @@ def _tree(paths: dict[str, tuple[str, ...]]) -> Tree | None:
 
 def conflicting_way(paths: dict[str, list[str]]) -> str | None:
     """A node that paths of one stream reach from two sides; None if the paths make a tree."""
-    before: dict[str, str] = {}
+    before: dict[str, Hop] = {}
     for path in paths.values():
-        for here, there in itertools.pairwise(path):
-            if before.setdefault(there, here) != here:
-                return there
+        for hop in hops(path):
+            if before.setdefault(node_of(hop[1]), hop) != hop:
+                return node_of(hop[1])
     return None
 
 
@@ -135,4 +140,9 @@ class Routes:
                 and networkx.has_path(self._graph, start, end)
             ):
                 for way in networkx.shortest_simple_paths(self._graph, start, end):
-                    yield (talker, *way, listener)
+                    for called in itertools.product(*map(self._links, way, way[1:])):
+                        yield (talker, start, *called, listener)
+
+    def _links(self, here: str, there: str) -> list[str]:
+        """What a node calls a neighbour, by each link to it."""
+        return [name for name in self._topology.neighbours[here] if node_of(name) == there]

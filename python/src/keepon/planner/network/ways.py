@@ -7,6 +7,7 @@ import math
 from typing import TYPE_CHECKING
 
 from keepon.errors import ConfigError
+from keepon.model import software
 from keepon.model.scenario import Stream
 from keepon.model.wire import PS_PER_NS
 from keepon.planner.network import redundant
@@ -49,6 +50,8 @@ def of(ground: Ports, stream: Stream, routes: Routes) -> list[Tree]:
         _check_offset(ground, stream, station, int(stream.offset_ns) * PS_PER_NS)
     # bounds.refuse() reports best effort on the first tree; other trees with it are left out.
     trees = [tree for tree in trees if not tree.number or not _meets_load(ground, stream, tree)]
+    avoided = software.bridges(ground.scenario)  # model/software.py refuses the first way
+    trees = [tree for tree in trees if not avoided & {leg.here for leg in tree.legs}]
     for tree in trees:
         _check_margins(ground, tree)
     return trees

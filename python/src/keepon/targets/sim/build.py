@@ -3,22 +3,24 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
 
-from keepon._sim import LoadSpec, Simulation, StreamSpec
+from keepon._sim import CABLE, AtsSpec, LoadSpec, Simulation, StreamSpec
 from keepon.measure import results
 from keepon.measure.due import Schedule, schedule
 from keepon.measure.results import FrameArrays
 from keepon.measure.statistics import IntArray
 from keepon.model import preemption
+from keepon.model.cables import directions
 from keepon.model.foreign import sent_period_ns
 from keepon.model.gates import ALL_GATES
 from keepon.model.hosts import Sourced
-from keepon.model.plan import Plan
+from keepon.model.plan import Plan, PlannedScheduler
 from keepon.model.scenario import Load, Scenario, Stream
-from keepon.model.shaping import slopes
+from keepon.model.shaping import asynchronous, slopes
 from keepon.model.timing import epoch_ns_for, talk_start_ns
 from keepon.model.topology import Topology
 from keepon.targets.sim import frer, psfp, timesync
@@ -45,10 +47,13 @@ class Build:
                 bridge.name, timesync.bridge_spec(scenario, bridge)
             )
         self.sources.update(timesync.bridge_sources(scenario))
-        for link in scenario.link:
-            there, back = (
-                topology.wires[ends[0], ends[1]] for ends in (link.ends, link.ends[::-1])
-            )
+        for called in set(itertools.chain.from_iterable(topology.neighbours.values())):
+            name, _, nth = called.partition("#")
+            if nth:
+                self.nodes[called] = self.nodes[name] + (int(nth) - 1) * CABLE
+        ways = directions(link.ends for link in scenario.link)
+        for link, both in zip(scenario.link, ways, strict=True):
+            there, back = (topology.wires[hop] for hop in both)
             self.simulation.add_link(
                 self.nodes[link.ends[0]],
                 self.nodes[link.ends[1]],
@@ -57,8 +62,8 @@ class Build:
                 there.propagation_ns - back.propagation_ns,
             )
             if link.loss_probability:
-                ends = (self.nodes[link.ends[0]], self.nodes[link.ends[1]])
-                self.simulation.set_loss(*ends, link.loss_probability)
+                here, far = (self.nodes[name] for name in both[0])
+                self.simulation.set_loss(here, far, link.loss_probability)
         for name, entry in plan["bridges"].items():
             for peer, port in entry["ports"].items():
                 if "entries" in port:
@@ -78,6 +83,10 @@ class Build:
                 for queue, slope_bps in slopes(bridge, peer).items():
                     ends = (self.nodes[bridge.name], self.nodes[peer])
                     self.simulation.set_shaper(*ends, queue, slope_bps)
+                for queue in asynchronous(bridge, peer):
+                    self.simulation.set_asynchronous(
+                        self.nodes[bridge.name], self.nodes[peer], queue
+                    )
         for (name, peer), bridge in preemption.ports(scenario).items():
             self.simulation.set_preemption(
                 self.nodes[name],
@@ -98,6 +107,8 @@ class Build:
             if bridge.stream_filter or planned:
                 filters = psfp.psfp_spec(scenario, bridge, planned, flows)
                 self.simulation.set_psfp(self.nodes[bridge.name], filters)
+            if document is not None:
+                self._add_schedulers(bridge.name, document.get("schedulers", []), flows)
         for stream in scenario.stream:
             if stream.redundancy > 1:
                 frer.add(self.simulation, self.nodes, stream, plan, self.streams[stream.id])
@@ -118,6 +129,27 @@ class Build:
             self.simulation.add_fault(
                 fault.kind, self.nodes[node], round(fault.at_s * 1e9), fault.value_ns, number
             )
+
+    def _add_schedulers(
+        self, bridge: str, schedulers: list[PlannedScheduler], flows: dict[str, list[int]]
+    ) -> None:
+        """Schedulers of a bridge; a group is what comes from one traffic class of a neighbour."""
+        scenario, groups = self.scenario, dict[tuple[str, int], int]()
+        for planned in schedulers:
+            stream = next(each for each in scenario.stream if each.id == planned["stream"])
+            entry = self.plan["streams"][stream.id]
+            route = next(way for way in entry["routes"].values() if bridge in way)
+            before = [stream.talker, *route][route.index(bridge)]
+            above = next((each for each in scenario.bridge if each.name == before), None)
+            own = stream.priority if above is None else above.class_of(stream.priority)
+            spec = AtsSpec(
+                flows=flows[stream.id],
+                cir_bps=planned["cir_bps"],
+                cbs_bytes=planned["cbs_bytes"],
+                max_residence_ns=planned["max_residence_ns"],
+                group=groups.setdefault((before, own), len(groups)),
+            )
+            self.simulation.add_scheduler(self.nodes[bridge], spec)
 
     def schedule(self, stream: Stream) -> Schedule:
         """When frames of a stream are due."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from keepon._sim import RecoverySpec, Simulation
 from keepon.measure.simulated import Recovery
+from keepon.model.cables import node_of
 from keepon.model.plan import Plan
 from keepon.model.redundancy import DUPLICATE
 from keepon.model.scenario import Stream
@@ -22,11 +23,12 @@ def add(
     route, second = entry["routes"][listener], entry["second_route"]
     options = stream.frer.model_dump()
     tagged_by = stream.talker if options.pop("tagged_by") == "talker" else route[0]
-    meet = route[-1] == second[-1]
+    meet = node_of(route[-1]) == node_of(second[-1])
     simulation.add_way(flow, [nodes[name] for name in second])
     simulation.set_generation(nodes[tagged_by], flow)
     simulation.set_recovery(
-        nodes[route[-1] if meet else listener], RecoverySpec(stream=flow, untag=meet, **options)
+        nodes[node_of(route[-1]) if meet else listener],
+        RecoverySpec(stream=flow, untag=meet, **options),
     )
 
 

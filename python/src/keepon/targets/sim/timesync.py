@@ -11,6 +11,7 @@ from __future__ import annotations
 from keepon._sim import BridgeSpec, LatencySpec, ServoSpec, StationSpec, SyncSpec
 from keepon.model.hosts import Sourced, chosen, rx_stage
 from keepon.model.scenario import BRIDGE_CLOCK_ERROR_NS, Bridge, Scenario, Station
+from keepon.targets.sim import software
 
 TURNAROUND_WHY = "no published value (IEEE 802.1AS-2020 annex B.2 allows 10 ms)"
 
@@ -45,6 +46,7 @@ def bridge_spec(scenario: Scenario, bridge: Bridge) -> BridgeSpec:
         processing_ns=bridge.processing_ns,
         queue_frames=bridge.queue_frames,
         queues=[bridge.class_of(priority) for priority in range(8)],
+        software=software.spec(bridge)[0],
     )
     if scenario.sync.mode == "ideal":
         return spec
@@ -58,9 +60,9 @@ def bridge_spec(scenario: Scenario, bridge: Bridge) -> BridgeSpec:
 
 
 def bridge_sources(scenario: Scenario) -> dict[str, list[Sourced]]:
-    """Chosen values of the bridges, by "name (bridge)"."""
+    """Where values of the bridges come from, by "name (bridge)"."""
     if scenario.sync.mode != "gptp":
-        return {}
+        return software.sources(scenario)
     return {
         f"{bridge.name} (bridge)": [
             chosen("ptp_turnaround_ns", bridge.ptp_turnaround_ns, TURNAROUND_WHY),

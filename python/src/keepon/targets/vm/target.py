@@ -23,6 +23,7 @@ from keepon.machines.network import guest_script
 from keepon.machines.planned import Guest
 from keepon.measure import results
 from keepon.model import outcomes
+from keepon.model.cables import directions, node_of
 from keepon.model.crosschecks import long_flows
 from keepon.model.gates import ALL_GATES
 from keepon.model.plan import Plan
@@ -31,7 +32,7 @@ from keepon.model.qdiscs.tree import Taprio
 from keepon.model.result import BridgeResult, ClockOffsets, RunParts, StationResult, StreamResult
 from keepon.model.scenario import START_NS, Scenario
 from keepon.model.tools import Listen, Talk
-from keepon.model.topology import Topology, check_single_ports
+from keepon.model.topology import check_single_ports
 from keepon.model.wire import FRAME_BYTES_MAX
 from keepon.targets.measured import mark_onset, measured_stream, stamps_file, stamps_table
 from keepon.targets.runs import Outcome, Progress, Run, result_document
@@ -136,6 +137,11 @@ def check_supported(scenario: Scenario) -> None:
                 f"key `bridge[{index}].shaper`: must be left out for target vm; its bridges shape"
                 " nothing"
             )
+        if bridge.forwarding != "hardware":
+            raise ConfigError(
+                f'key `bridge[{index}].forwarding` = "{bridge.forwarding}": must be "hardware" for'
+                " target vm, whose bridges take processing_ns"
+            )
         if bridge.preemptable:
             raise ConfigError(
                 f"key `bridge[{index}].preemptable`: must be left out for target vm; its wires have"
@@ -145,6 +151,12 @@ def check_supported(scenario: Scenario) -> None:
             raise ConfigError(
                 f'key `bridge[{index}].gates`: must be "none" for target vm; its bridges have no'
                 " gates"
+            )
+    for index, (there, _) in enumerate(directions(link.ends for link in scenario.link)):
+        if there[1] != node_of(there[1]):
+            raise ConfigError(
+                f"key `link[{index}].ends`: must not be those of another link for target vm; its"
+                " bridges learn and flood, and frames would go round"
             )
     for index, link in enumerate(scenario.link):
         if link.asymmetry_ns:
@@ -169,7 +181,6 @@ def check_supported(scenario: Scenario) -> None:
                 f'key `fault[{index}].kind` = "{fault.kind}": must be one of {", ".join(FAULTS)}'
                 " for target vm"
             )
-    Topology(scenario)
 
 
 def check_plan(plan: Plan) -> None:
