@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from dataclasses import replace
@@ -149,37 +149,40 @@ def test_ctrl_c_before_the_first_set_writes_nothing(
 # --------------------------------------------------------------------------------------------------
 
 
-def refusal(capsys: pytest.CaptureFixture[str], out: Path, address: str, keepon: Any) -> str:
-    code = keepon("reproduce", "fig27", "--out", out / "x", "--cluster", address, *QUICK)
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    assert printed.err.count("\n") == 1
-    assert list(out.iterdir()) == []
-    return f"{code}: {printed.err}"
+@pytest.fixture
+def refusal(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, keepon: Any
+) -> Callable[[str], str]:
+    def refused(address: str) -> str:
+        code = keepon("reproduce", "fig27", "--out", tmp_path / "x", "--cluster", address, *QUICK)
+        printed = capsys.readouterr()
+        assert printed.out == ""
+        assert printed.err.count("\n") == 1
+        assert list(tmp_path.iterdir()) == []
+        return f"{code}: {printed.err}"
+
+    return refused
 
 
 @pytest.mark.slow
 def test_a_cluster_that_is_not_there_is_one_sentence(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, refusal: Callable[[str], str]
 ) -> None:
     monkeypatch.setattr(spread, "ANSWER_S", 1)
-    sentence = refusal(monkeypatch, capsys, tmp_path, "tcp://127.0.0.1:1")
+    sentence = refusal("tcp://127.0.0.1:1")
     assert sentence.startswith(
         '3: keepon: option --cluster = "tcp://127.0.0.1:1": no scheduler answers there within 1 s'
     )
-    sentence = refusal(monkeypatch, capsys, tmp_path, "nonsense")
+    sentence = refusal("nonsense")
     assert sentence.startswith('2: keepon: option --cluster = "nonsense": is not an address')
     monkeypatch.setitem(sys.modules, "distributed", None)
-    sentence = refusal(monkeypatch, capsys, tmp_path, "tcp://127.0.0.1:1")
+    sentence = refusal("tcp://127.0.0.1:1")
     assert sentence.startswith("3: keepon: option --cluster: dask.distributed cannot be imported")
 
 
 @pytest.mark.slow
 def test_a_first_message_of_the_scheduler_that_does_not_come_alone_is_waited_out(
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
-    scheduler: str,
+    monkeypatch: pytest.MonkeyPatch, refusal: Callable[[str], str], scheduler: str
 ) -> None:
     """The library's own assertion, seen on a loaded machine: connected again, and one sentence if
     it never ends.
@@ -198,35 +201,29 @@ def test_a_first_message_of_the_scheduler_that_does_not_come_alone_is_waited_out
     with spread.connected(scheduler) as connection:
         assert list(connection.as_done(find, [])) == []
     failures[0] = spread.CONNECTS_MAX
-    assert "no scheduler answers there" in refusal(monkeypatch, capsys, tmp_path, scheduler)
+    assert "no scheduler answers there" in refusal(scheduler)
 
 
 @pytest.mark.slow
 def test_a_cluster_of_another_version_or_without_workers_is_refused(
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
-    scheduler: str,
+    monkeypatch: pytest.MonkeyPatch, refusal: Callable[[str], str], scheduler: str
 ) -> None:
     import distributed
 
     monkeypatch.setattr(spread, "__version__", "99.0")
-    sentence = refusal(monkeypatch, capsys, tmp_path, scheduler)
+    sentence = refusal(scheduler)
     assert sentence.startswith("3: ")
     assert "this is 99.0; install the same everywhere" in sentence
     monkeypatch.undo()
     with distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as empty:
-        sentence = refusal(monkeypatch, capsys, tmp_path, empty.scheduler_address)
+        sentence = refusal(empty.scheduler_address)
     assert sentence.startswith("3: ")
     assert "the scheduler has no workers" in sentence
 
 
 @pytest.mark.slow
 def test_a_cluster_that_is_lost_is_one_sentence(
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
-    scheduler: str,
+    monkeypatch: pytest.MonkeyPatch, refusal: Callable[[str], str], scheduler: str
 ) -> None:
     import distributed
 
@@ -234,7 +231,7 @@ def test_a_cluster_that_is_lost_is_one_sentence(
         raise CancelledError
 
     monkeypatch.setattr(distributed, "as_completed", lost)
-    sentence = refusal(monkeypatch, capsys, tmp_path, scheduler)
+    sentence = refusal(scheduler)
     assert sentence.startswith(
         f'3: keepon: option --cluster = "{scheduler}": scheduler or workers were lost'
     )
