@@ -33,8 +33,9 @@ SoftwareForwarding::SoftwareForwarding(World &world, NodeId node, const std::str
 	  irq_gap_(Exponential(spec.irq_gap_ns), Rng(world.seed, name, "software interrupts")),
 	  irq_(cpu_, CpuPriority::kHardIrq)
 {
+	irq_due_ = world_.now;
 	if (spec_.irq_gap_ns > 0)
-		irq_.Run(world_.now + irq_gap_.Draw(), spec_.irq_ns * kPsPerNs, interrupt_);
+		OnInterrupt(world_.now, 0);
 	for (std::uint32_t hog = 0; hog < spec_.hogs; hog++) {
 		hogs_.emplace_back(cpu_, CpuPriority::kNormal);
 		OnHog(world_.now, hog);
@@ -76,9 +77,11 @@ void SoftwareForwarding::OnDone(TimePs, std::uint64_t port)
 		ring.napi.Run(world_.now, frame_.Draw(), done_, port);
 }
 
-void SoftwareForwarding::OnInterrupt(TimePs now, std::uint64_t)
+/// The next one is due so long after the last one was, however late that had a core.
+void SoftwareForwarding::OnInterrupt(TimePs, std::uint64_t)
 {
-	irq_.Run(now + irq_gap_.Draw(), spec_.irq_ns * kPsPerNs, interrupt_);
+	irq_due_ += irq_gap_.Draw();
+	irq_.Run(irq_due_, spec_.irq_ns * kPsPerNs, interrupt_);
 }
 
 void SoftwareForwarding::OnHog(TimePs now, std::uint64_t hog)

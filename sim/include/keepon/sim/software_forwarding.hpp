@@ -69,6 +69,7 @@ private:
 	Rng poll_rng_;
 	Latency irq_gap_;
 	HostCpu::Thread irq_;
+	TimePs irq_due_ = 0;
 	std::deque<HostCpu::Thread> hogs_; // they stay where they are
 	std::deque<Ring> rings_;
 	MemberEvent<&SoftwareForwarding::OnDone> done_{ *this };
