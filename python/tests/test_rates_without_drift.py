@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
+import port_cases
 import pytest
 from keepon.errors import ConfigError
 from keepon.export import tsnkit
@@ -214,3 +215,21 @@ def test_what_is_no_rate_is_answered_with_what_works(rate: str, more: str, said:
     with pytest.raises(ConfigError) as error:
         make_plan(scenario(rate, more))
     assert said in str(error.value)
+
+
+def test_a_run_begins_though_its_cycles_would_together_in_ages_only() -> None:
+    """59.94 and 29.97 pictures in whole ns beside 1 ms: 5.6e20 ns, out of range, so that the run
+    begins at the one multiple of them in reach, 0.
+    """
+    apart = [
+        *(port_cases.leaf(name) for name in ("a", "b", "c", "x", "y", "z")),
+        port_cases.bridge("sw", "none"),
+        *(port_cases.link(name, "sw") for name in "abcxyz"),
+        *(port_cases.stream(talker, talker, listener, period_ns=period_ns)
+          for talker, listener, period_ns in (("a", "x", 16_683_333), ("b", "y", 33_366_667),
+                                              ("c", "z", 1_000_000))),
+    ]  # fmt: skip
+    build, found = port_cases.ran(port_cases.scenario_of(*apart))
+    assert build.epoch_ns == 0
+    assert found["streams"]["c"]["outcome"] == "met"
+    assert [entry["missing"] for entry in found["streams"].values()] == [0, 0, 0]

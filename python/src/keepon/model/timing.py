@@ -13,6 +13,8 @@ from keepon.model.topology import Port, Topology
 from keepon.model.wire import OVERHEAD_BYTES, PS_PER_NS
 
 EPOCH_NS = 1_700_000_000_000_000_000
+EPOCH_MAX_NS = 4_000_000_000_000_000_000
+"""The simulator's greatest."""
 START_NS = 10_000_000
 
 
@@ -53,12 +55,15 @@ def _lock_ns(station: Station, port: Port, plan: Plan, loads: list[tuple[int, Lo
 
 
 def epoch_ns_for(scenario: Scenario) -> int:
-    """Network time of the start: a multiple of every period, so that cycles begin with the run."""
+    """Network time of the start: a multiple of every period, so that cycles begin with the run; 0
+    where all others are out of range.
+    """
     cycle_ns = math.lcm(
         *(stream.cycle_ns for stream in scenario.stream),
         *(bridge.cqf_buffers * cqf.cycle_ns(bridge) for bridge in cqf.bridges(scenario)),
     )
-    return -(-EPOCH_NS // cycle_ns) * cycle_ns
+    epoch_ns = -(-EPOCH_NS // cycle_ns) * cycle_ns
+    return epoch_ns if epoch_ns <= EPOCH_MAX_NS else 0
 
 
 def measured_ns(scenario: Scenario) -> tuple[int, int]:
