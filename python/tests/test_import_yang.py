@@ -131,6 +131,23 @@ def test_an_instant_stays_one(tmp_path: Path) -> None:
     assert (stream["offset_ns"], stream["deadline_ns"]) == (50_000, 200_000)
 
 
+def test_a_burst_begins_at_its_instant(tmp_path: Path) -> None:
+    one = copy.deepcopy(VIDEO)
+    one["talker"]["traffic-specification"]["time-aware"]["earliest-transmit-offset"] = 50000
+    table = yang_reader.read(written(tmp_path / "a.json", of(one)))
+    assert [stream.get("offset_ns") for stream in table.streams] == [50_000, None]
+    assert any(note.startswith("offset_ns is left to the plan") for note in table.notes)
+
+
+def test_interfaces_of_a_station_are_one_station(tmp_path: Path) -> None:
+    one, second = copy.deepcopy(SET), "00-00-5e-00-53-1A"
+    one["talker"]["end-station-interfaces"].append({"mac-address": second})
+    other = copy.deepcopy(VIDEO)
+    other["listener"] = [{"end-station-interfaces": [{"mac-address": second.upper()}]}]
+    table = yang_reader.read(written(tmp_path / "a.json", of(other, one)))
+    assert table.streams[0]["listeners"] == [PLC]
+
+
 TALKER = "/cnc-config/domain[0]/cuc[0]/stream[0]/talker"
 SPEC = f"{TALKER}/traffic-specification"
 

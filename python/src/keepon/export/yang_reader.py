@@ -124,6 +124,13 @@ class _Reader(streamtable.Reader):
             for node in root.inner()
             if node.at("stream-id").value is not None and _ENDS & set(node.value)
         ]
+        self.first = {
+            other.value.upper(): end.each("end-station-interfaces")[0].at("mac-address")
+            for node in streams
+            for end in node.inner()
+            for interface in end.each("end-station-interfaces")[1:]
+            if isinstance((other := interface.at("mac-address")).value, str)
+        }
         self.windows: list[str] = []
         self.several: list[str] = []
         self.twice: list[str] = []
@@ -175,9 +182,13 @@ class _Reader(streamtable.Reader):
         return node.value.upper()
 
     def _station(self, end: _Node) -> str:
-        """The station is called by the address of its first interface."""
+        """The station is called by the address of its first interface, where any talker or listener
+        has several.
+        """
         interfaces = end.each("end-station-interfaces") or [end.at("end-station-interfaces")]
-        name = self._text(interfaces[0].at("mac-address"), _MAC, "00-00-5E-00-53-01")
+        address = interfaces[0].at("mac-address")
+        address = self.first.get(str(address.value).upper(), address)
+        name = self._text(address, _MAC, "00-00-5E-00-53-01")
         if len(interfaces) > 1:
             self.several.append(name)
         return name
@@ -245,6 +256,8 @@ class _Reader(streamtable.Reader):
         for number in range(1, count + 1):
             own = f"{name}-{number}" if count > 1 else name
             self.keep(node.path, stream | {"id": own}, columns)
+            if stream.pop("offset_ns", None) is not None and number < count:
+                self.windows.append(name)  # only the first frame of a burst has the instant
 
 
 def _asked(node: _Node) -> _Node:
