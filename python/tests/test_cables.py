@@ -161,6 +161,9 @@ def test_every_format_and_the_picture_have_both_links() -> None:
     assert set(re.findall(r"dev (swp\d) .*taprio", front)) == {"swp1", "swp2"}
     into = re.findall(r"filter add dev (swp\d) ingress .*\$DST_(\w+)", rear)
     assert sorted(into) == [("swp0", "one"), ("swp1", "other")]
+    assert [note[:54] for note in commands.export(known).notes if "further link" in note] == [
+        'stream "other" leaves front by swp2, a further link to'
+    ]
     lines = dot.export(known).files["two-cables.dot"].splitlines()
     assert sum('"front" -> "rear"' in line for line in lines) == 3  # a link, two streams
     assert sum('"rear" -> "front"' in line for line in lines) == 1

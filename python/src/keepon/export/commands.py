@@ -36,7 +36,9 @@ from keepon.machines.station import (
     without_disturbers,
 )
 from keepon.model import foreign
+from keepon.model.cables import hops, node_of
 from keepon.model.crosschecks import long_flows
+from keepon.model.plan import ways_of
 from keepon.model.preemption import HOLD
 from keepon.model.scenario import Bridge, Station
 from keepon.model.topology import Topology
@@ -301,6 +303,19 @@ def _bridges(planned: Planned) -> Iterator[tuple[str, str]]:
             )
 
 
+def _cable_notes(planned: Planned) -> Iterator[str]:
+    """One for each stream that leaves a bridge by another link than the first to the next one."""
+    topology = Topology(planned.scenario)
+    for name, entry in planned.plan["streams"].items():
+        ports = {hop for end, route in ways_of(entry) for hop in hops([*route, end])}
+        for bridge, peer in sorted(hop for hop in ports if node_of(hop[1]) != hop[1]):
+            yield (
+                f'stream "{name}" leaves {bridge} by {port_name(topology, bridge, peer)}, a further'
+                f" link to {node_of(peer)}: lead its address there by a static entry (bridge fdb),"
+                " and let spanning tree shut none of the links"
+            )
+
+
 def _notes(planned: Planned, machine: Machine) -> Iterator[str]:
     for note in (mtu_note(machine), long_frames_note(machine), first_frames_note(machine)):
         if note is not None:
@@ -311,6 +326,7 @@ def _notes(planned: Planned, machine: Machine) -> Iterator[str]:
             yield note
     if (note := ring_note(planned)) is not None:
         yield note
+    yield from _cable_notes(planned)
     yield from policing.notes(planned)
     yield from copies_left_out(planned)
     yield from preemption.notes(planned)
