@@ -64,6 +64,12 @@ MEANINGS: dict[str, tuple[str, str]] = {
     " flow meter ": (
         "beyond what a bridge's flow meter takes", "send less, or raise its rates and bursts",
     ),
+    " maximum residence time": (
+        "would have waited too long at a scheduler", "send no more often than the stream's period",
+    ),
+    " receive ring from ": (
+        "a bridge's software came too late", "send less, raise ring_frames, or free its cores",
+    ),
     "fault": ("lost by a fault", "none: the scenario asks for it"),
     "babble": (
         "a talker sends too often", "none: a fault of the scenario asks for it",
