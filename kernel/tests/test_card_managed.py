@@ -120,7 +120,7 @@ def boot(script: str, manager: str, family: str, folder: Path, **environment: st
     return result
 
 
-@pytest.mark.parametrize("family", ["6.1", "6.12"])
+@pytest.mark.parametrize("family", ["6.1", "6.12", "newest"])
 @pytest.mark.parametrize("manager", ["NetworkManager", "networkd", "ifupdown", "dhcpcd"])
 def test_a_link_leaves_the_card_to_its_manager(manager: str, family: str, tmp_path: Path) -> None:
     result = boot("card_managed.sh", manager, family, tmp_path)
