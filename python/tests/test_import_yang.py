@@ -144,8 +144,13 @@ def test_interfaces_of_a_station_are_one_station(tmp_path: Path) -> None:
     one["talker"]["end-station-interfaces"].append({"mac-address": second})
     other = copy.deepcopy(VIDEO)
     other["listener"] = [{"end-station-interfaces": [{"mac-address": second.upper()}]}]
+    table = yang_reader.read(written(tmp_path / "a.json", of(one, other)))
+    assert [stream["listeners"] for stream in table.streams[1:]] == [[PLC], [PLC]]
+    one["talker"]["end-station-interfaces"].reverse()
+    other["listener"][0]["end-station-interfaces"].append({"mac-address": PLC})
     table = yang_reader.read(written(tmp_path / "a.json", of(other, one)))
-    assert table.streams[0]["listeners"] == [PLC]
+    assert [stream["listeners"] for stream in table.streams[:2]] == [[second.upper()]] * 2
+    assert table.streams[2]["talker"] == second.upper()
 
 
 TALKER = "/cnc-config/domain[0]/cuc[0]/stream[0]/talker"

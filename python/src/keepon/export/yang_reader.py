@@ -44,6 +44,11 @@ class _Node:
     path: str
     value: Any
 
+    @property
+    def key(self) -> str:
+        """Octets in hexadecimal, whichever case they are written in."""
+        return str(self.value).upper()
+
     def at(self, *names: str) -> _Node:
         node = self
         for name in names:
@@ -124,13 +129,12 @@ class _Reader(streamtable.Reader):
             for node in root.inner()
             if node.at("stream-id").value is not None and _ENDS & set(node.value)
         ]
-        self.first = {
-            other.value.upper(): end.each("end-station-interfaces")[0].at("mac-address")
-            for node in streams
-            for end in node.inner()
-            for interface in end.each("end-station-interfaces")[1:]
-            if isinstance((other := interface.at("mac-address")).value, str)
-        }
+        self.first: dict[str, _Node] = {}
+        for end in (end for node in streams for end in node.inner()):
+            own = [each.at("mac-address") for each in end.each("end-station-interfaces")]
+            own = [each for each in own if each.value is not None]
+            known = next((self.first[one.key] for one in own if one.key in self.first), None)
+            self.first |= {one.key: known or own[0] for one in own}
         self.windows: list[str] = []
         self.several: list[str] = []
         self.twice: list[str] = []
@@ -182,12 +186,10 @@ class _Reader(streamtable.Reader):
         return node.value.upper()
 
     def _station(self, end: _Node) -> str:
-        """The station is called by the address of its first interface, where any talker or listener
-        has several.
-        """
+        """The station is called by the first address that the file has of it."""
         interfaces = end.each("end-station-interfaces") or [end.at("end-station-interfaces")]
         address = interfaces[0].at("mac-address")
-        address = self.first.get(str(address.value).upper(), address)
+        address = self.first.get(address.key, address)
         name = self._text(address, _MAC, "00-00-5E-00-53-01")
         if len(interfaces) > 1:
             self.several.append(name)
