@@ -33,7 +33,6 @@ SoftwareForwarding::SoftwareForwarding(World &world, NodeId node, const std::str
 	  irq_gap_(Exponential(spec.irq_gap_ns), Rng(world.seed, name, "software interrupts")),
 	  irq_(cpu_, CpuPriority::kHardIrq)
 {
-	irq_due_ = world_.now;
 	if (spec_.irq_gap_ns > 0)
 		OnInterrupt(world_.now, 0);
 	for (std::uint32_t hog = 0; hog < spec_.hogs; hog++) {

@@ -107,8 +107,8 @@ private:
 	Oscillator oscillator_;
 	std::unique_ptr<BridgeClock> clock_;
 	std::deque<Port> ports_; // they stay where they are
-	IngressPipeline
-		ingress_; // with `software_` it knows no address, so that no frame pays for it
+	// With `software_` it knows no address, so that no frame of another bridge pays for that.
+	IngressPipeline ingress_;
 	std::unique_ptr<SoftwareForwarding> software_;
 	const Psfp *psfp_ = nullptr; // of Ingress()
 	Ats *ats_ = nullptr;         // of Ingress()
