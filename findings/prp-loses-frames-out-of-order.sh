@@ -68,7 +68,7 @@ echoes back
 poweroff -f
 INIT
 chmod +x guest/init
-(cd guest && find . | ../root/bin/busybox cpio -o -H newc 2>/dev/null) >initrd
+(cd guest && find . | "$folder/root/bin/busybox" cpio -o -H newc 2>/dev/null) >initrd
 timeout 300 qemu-system-x86_64 -M q35 -cpu max -m 256 -nodefaults -display none -no-reboot \
 	-accel tcg -icount shift=1,sleep=off -smp 1 -serial stdio -kernel "$(echo root/boot/vmlinuz-*)" -initrd initrd \
 	-append 'console=ttyS0 quiet panic=-1 mitigations=off' </dev/null | tr -d '\r' >log
