@@ -144,6 +144,27 @@ def test_a_cut_cable_costs_a_redundant_stream_nothing(cut: str, route: str) -> N
     assert whole["lost"][place] + whole["in_flight"] == whole["on_wire"] > 100
 
 
+@pytest.mark.parametrize("redundancy", [1, 2])
+def test_a_cable_that_is_down_loses_what_is_on_it(redundancy: int) -> None:
+    """A period of 1 ms and 20 ms without the link: 20 frames, none where they have another way."""
+    asked = scenario(
+        stream(redundancy=redundancy, route='["front", "rear#2"]'),
+        '[[fault]]\nat_s = 0.05\nkind = "link-down"\nnode = "rear"\npeer = "front#2"\n'
+        "value_ns = 20_000_000\n",
+    )
+    _, run = simulate_build(asked, planned(asked), "keepon", 1)
+    found = run.document["streams"]["s"]
+    lost = found["lost"] if redundancy == 1 else found["copies"]
+    assert lost["link rear - front#2"] == 20
+    assert found["missing"] == (20 if redundancy == 1 else 0)
+
+
+def fault(kind: str, node: str, peer: str | None = None) -> str:
+    return f'[[fault]]\nat_s = 0.05\nkind = "{kind}"\nnode = "{node}"\n' + (
+        f'peer = "{peer}"\n' if peer else ""
+    )
+
+
 def test_gates_by_hand_are_of_one_link() -> None:
     gates = '[bridge.gates."rear#2"]\nentries = [{ gates = "0xff", ns = 500_000 }, { gates ='
     gates += ' "0x00", ns = 500_000 }]\n'
@@ -228,6 +249,10 @@ def test_the_checker_knows_two_ways_by_one_link() -> None:
             [stream(route='["front", "rear#2"]')],
             "must lead by the first link",
         ),
+        ({}, [*STATED, fault("link-down", "front", "rear#3")], "no such neighbour; .*rear#2"),
+        ({}, [*STATED, fault("link-down", "a", "front")], "no such bridge"),
+        ({}, [*STATED, fault("lost-sync", "front", "rear")], 'must be of kind "link-down"'),
+        ({}, [*STATED, fault("link-down", "front")], "or the bridge's link by `peer`"),
     ],
 )
 def test_what_cannot_be_is_refused_in_a_sentence(
@@ -242,3 +267,6 @@ def test_a_guest_takes_one_link_of_two_bridges() -> None:
     quiet = {"[[bridge]]\n": '[[bridge]]\ngates = "none"\n'}
     with pytest.raises(ConfigError, match=r"`link\[2\].ends`: must not be those of another link"):
         check_supported(scenario(stream(), changes=quiet))
+    one = {**quiet, f"[[link]]\n{OTHER}propagation_ns = 1050\n": ""}
+    with pytest.raises(ConfigError, match=r"`fault\[0\].peer` = \"rear\": must be left out"):
+        check_supported(scenario(stream(), fault("link-down", "front", "rear"), changes=one))

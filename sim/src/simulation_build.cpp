@@ -552,7 +552,7 @@ FaultTarget Simulation::TargetOf(const FaultSpec &spec)
 	Station *station = nodes_[spec.node].station.get();
 	Port *port =
 		station && spec.port < station->Ports() ? &station->PortAt(spec.port) : nullptr;
-	return { world_, spec.node, station, port, ptp_.get() };
+	return { world_, spec.node, station, port, nodes_[spec.node].bridge.get(), ptp_.get() };
 }
 
 void Simulation::AddFault(const FaultSpec &spec)

@@ -465,7 +465,7 @@ class Simulation:
 
     def add_fault(self, kind: str, node: int, at_ns: int, value_ns: int, port: int = 0) -> None:
         """ "poll-stall": no poll for value_ns; "clock-step": the station's time of day jumps; "rate-step": its
-        PHC runs value_ns ppb fast from now on; "link-down": frames on its link are cut; "cpu-stall": nothing runs on its cores, of which it must have some; "late-submit": its next frame
+        PHC runs value_ns ppb fast from now on; "link-down": frames on its link are cut (of a bridge, `port` is the node at the other end); "cpu-stall": nothing runs on its cores, of which it must have some; "late-submit": its next frame
         is value_ns late; "wire-pause": PAUSE frames (IEEE Std 802.3 annex 31B) keep its wire idle for value_ns after
         the frame on it at at_ns, unknown to the driver; "lost-sync": no Sync and follow-up gets to the node for
         value_ns. Polls, rates, links and pauses are of one port of the station."""

@@ -34,14 +34,20 @@ def check_faults(scenario: Scenario, source: str) -> None:
     ports = Topology(scenario).ports if scenario.fault else {}
     stations = {station.name: station for station in scenario.station}
     for index, fault in enumerate(scenario.fault):
-        if fault.kind not in _OF_STATIONS:
-            continue
         where = f"{source}: key `fault[{index}]"
+        if fault.peer is not None and fault.kind != "link-down":
+            raise ConfigError(
+                f'{where}.peer` = "{fault.peer}": must be of kind "link-down", not'
+                f' "{fault.kind}"; leave it out'
+            )
+        if fault.peer is not None or fault.kind not in _OF_STATIONS:
+            continue
         name = ports[fault.node].station if fault.node in ports else fault.node
         if name not in stations:
             raise ConfigError(
                 f'{where}.node` = "{fault.node}": must be a station for {fault.kind}, and this is a'
                 f" bridge; name one of {', '.join(stations)}"
+                + (", or the bridge's link by `peer`" if fault.kind == "link-down" else "")
             )
         if fault.kind == "babble":
             _check_babble(scenario, where, fault)

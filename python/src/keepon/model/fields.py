@@ -228,10 +228,15 @@ class Rate(_Checked):
 
 @dataclass(frozen=True)
 class Name(_Checked):
-    """A name of a node, a stream or a scenario; it appears in file names and tables."""
+    """A name of a node, a stream or a scenario; it appears in file names and tables.
+
+    With `cables` the number of a link may follow (model/cables.py).
+    """
+
+    cables: bool = False
 
     def check(self, value: Any) -> str:
-        if not isinstance(value, str) or not _NAME.match(value):
+        if not isinstance(value, str) or not (_PORT if self.cables else _NAME).match(value):
             raise _refuse(
                 "must be 1 to 64 letters, digits, '.', '_' or '-', a letter or digit first",
                 "rename it, for example a-1",
@@ -239,7 +244,8 @@ class Name(_Checked):
         return value
 
     def json_schema(self) -> dict[str, Any]:
-        return dict(_NAME_SCHEMA)
+        pattern = _PORT_PATTERN if self.cables else _NAME_PATTERN
+        return {"type": "string", "pattern": f"^{pattern}$"}
 
 
 @dataclass(frozen=True)

@@ -239,7 +239,11 @@ class Fault(Table):
     Target host makes "late-submit" only."""
     node: Annotated[str, Name()]
     """Node it happens to: a station; of "lost-sync" and "master-change" also a bridge. Of
-    "poll-stall", "link-down" and "wire-pause" a port (`NAME.0`), where the station has several."""
+    "poll-stall", "link-down" and "wire-pause" a port (`NAME.0`), where the station has several. Of
+    "link-down" in the simulator also a bridge, with `peer`."""
+    peer: Annotated[str, Name(cables=True)] | None = None
+    """The node at the other end of the bridge's link that is down, behind the first link of the
+    same two bridges with its number (`rear#2`)."""
     value_ns: Annotated[int, Whole(-(2**62), 2**62)] = 0
     """For how long, or by how much, in ns; only a "clock-step" may be negative, and "wire-pause"
     is at most 1000 s. "master-change" does not use it. Of "babble" it is the time from one frame

@@ -409,7 +409,11 @@ def _faults(source: str, scenario: Scenario, neighbours: dict[str, list[str]]) -
     of_ports = [name for names in ports.values() for name in names]
     for index, fault in enumerate(scenario.fault):
         key = f"fault[{index}].node"
-        if fault.kind not in _PORT_FAULTS:
+        if fault.peer is not None:
+            bridges = [bridge.name for bridge in scenario.bridge]
+            _node(source, key, fault.node, bridges, "bridge (`peer` is of a bridge's links)")
+            _node(source, f"fault[{index}].peer", fault.peer, neighbours[fault.node], "neighbour")
+        elif fault.kind not in _PORT_FAULTS:
             _node(source, key, fault.node, list(neighbours))
         elif fault.node not in of_ports:
             _node(source, key, fault.node, [*neighbours, *of_ports])

@@ -13,6 +13,7 @@ namespace keepon::sim
 
 class Port;
 class PtpNetwork;
+class Bridge;
 class Station;
 
 /// The node it happens to, and what a fault can get at.
@@ -21,6 +22,7 @@ struct FaultTarget {
 	NodeId node;
 	Station *station; // NULL: a bridge, or not linked
 	Port *port;       // that the fault names; NULL: it has none of that number
+	Bridge *bridge;   // NULL: a station
 	PtpNetwork *ptp;  // NULL: clocks are not set by PTP
 };
 

@@ -289,7 +289,7 @@ struct FaultSpec {
 	NodeId node = 0;
 	std::int64_t at_ns = 0;
 	std::int64_t value_ns = 0;
-	std::uint32_t port = 0; // of a station, for what happens to one
+	std::uint32_t port = 0; // for what happens to one; of a bridge, the peer (NodeId)
 };
 
 } // namespace keepon::sim

@@ -217,7 +217,7 @@ def _check_faults(
     peers = [peer for peer in topology.neighbours[station.name] if peer not in topology.bridges]
     ends = [station.name, *(topology.port_to(peer, station.name).name for peer in peers)]
     for index, fault in enumerate(scenario.fault):
-        if fault.kind == "link-down" and fault.node in ends:
+        if fault.kind == "link-down" and (fault.node in ends or fault.peer == station.name):
             raise ConfigError(
                 f"{where}: Linux opens no gate of taprio in software any more once the link was"
                 f" down, as by fault[{index}]; take flags 0x1 or 0x2, or leave that fault out"

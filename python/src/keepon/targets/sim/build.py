@@ -126,6 +126,8 @@ class Build:
             if fault.kind == "babble":
                 continue  # frames like those of loads
             number = 0 if struck is None else topology.ports_of(node).index(struck)
+            if fault.peer is not None:
+                number = self.nodes[fault.peer]
             self.simulation.add_fault(
                 fault.kind, self.nodes[node], round(fault.at_s * 1e9), fault.value_ns, number
             )

@@ -176,6 +176,11 @@ def check_supported(scenario: Scenario) -> None:
                 " its loads begin with the run"
             )
     for index, fault in enumerate(scenario.fault):
+        if fault.peer is not None:
+            raise ConfigError(
+                f'key `fault[{index}].peer` = "{fault.peer}": must be left out for target vm, which'
+                " takes links of stations down only; name a station, or take target sim"
+            )
         if fault.kind not in FAULTS:
             raise ConfigError(
                 f'key `fault[{index}].kind` = "{fault.kind}": must be one of {", ".join(FAULTS)}'
