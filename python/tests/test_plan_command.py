@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from keepon.errors import EXIT_INPUT, EXIT_NOT_TRIED
+from keepon.report import tables
 
 SLOW = """schema = "keepon.scenario/1"
 name = "slow"
@@ -39,6 +40,9 @@ def test_no_digit_is_lost(tmp_path: Path, capsys: pytest.CaptureFixture[str], ke
     assert str(sum(terms.values()) // 1000) in printed
     assert all(f"{term / 1000:.15g}" in printed for term in terms.values())
     assert "12345.678" in printed  # the cycle, us
+    plan["streams"]["F2"]["bounds"]["delay_ns"] = None
+    (table,) = tables.delay_terms(plan)
+    assert [list(column.cells) for column in table.columns] == [["F2"], *[["-"]] * 9]
 
 
 SHAPED = """schema = "keepon.scenario/1"

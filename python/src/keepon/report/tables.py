@@ -260,7 +260,10 @@ def delay_terms(plan: Plan) -> list[Table]:
     for name, stream in plan["streams"].items():
         known = cast(Mapping[str, int], stream["terms"])
         parts = [known.get(key, 0) for key in names]
-        table.add_row(name, *(f"{part / 1e3:.15g}" for part in (*parts, sum(parts))))
+        if stream["bounds"]["delay_ns"] is None:
+            table.add_row(name, *["-"] * (len(parts) + 1))
+        else:
+            table.add_row(name, *(f"{part / 1e3:.15g}" for part in (*parts, sum(parts))))
     return [table] if table.row_count else []
 
 
