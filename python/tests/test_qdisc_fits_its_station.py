@@ -150,7 +150,7 @@ def test_frames_that_wait_in_their_talker_when_the_trial_ends_are_no_success(
     file.write_text(scenario_text(windows(983_761, 16_239), "standard", LONG, SLEEPING, twice))
     assert keepon("plan", file) == EXIT_MISSED
     printed = " ".join(capsys.readouterr().out.split())
-    assert "s: not sent in time: in its talker's queue when the trial ended" in printed
+    assert "s: not sent in time: in a queue on its way when the trial ended" in printed
 
 
 def test_a_guard_whose_queue_is_full_is_no_defect(

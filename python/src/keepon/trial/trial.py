@@ -52,7 +52,7 @@ said of it ends, a number behind it.
 """
 TAKEN = "in a bridge's queue, behind frames too long for the windows that come"
 """Of a talker that keeps no time: others of its queue take its windows, and it theirs."""
-WAITING = "in its talker's queue when the trial ended"
+WAITING = "in a queue on its way when the trial ended"
 """Of a talker whose gates let its frames go more slowly than they come."""
 OVERDUE = "later than its deadline"
 """Of a talker without a bound, whose deadline only the trial can compare: how a reason begins."""
