@@ -306,6 +306,34 @@ def test_a_bought_device_is_metered_where_it_enters() -> None:
     assert run["bridges"]["sw"]["stream_filters"][-1]["red"] > 10_000
 
 
+def test_a_meter_has_room_for_what_its_talker_sends_before_a_frame() -> None:
+    """9000 bytes of its own on the wire, 72.16 us with preamble and gap, and 10 % more by jitter,
+    are before the frame of 200, and 5 % of one of its own: 79.46 us beside 50 us of jitter.
+    """
+    text = CELL.replace("POLICE", "edge").replace(
+        'driver = "launchtime"\nhost = "tsn-end-station"',
+        'driver = "foreign"\njitter_ns = 50_000',
+    )
+    text = text.replace('id = "get"\n', 'id = "get"\npriority = 3\n')
+    text += '[[stream]]\nid = "image"\ntalker = "io"\nlisteners = ["drive"]\npriority = 3\n'
+    text += "period_ns = 500_000\nframe_bytes = 9000\n"
+    scenario = loading.parse(text, "cell.toml")
+    plan = session.planned(scenario)
+    entry, _ = plan["bridges"]["sw"]["stream_filters"][-2:]
+    assert (entry["stream"], entry["cbs_bytes"]) == ("get", 226)
+    run = simulate_build(scenario, plan, "keepon", 1)[1].document
+    assert all(run["streams"][name]["lost"] == {} for name in ("get", "image"))
+    entry["cbs_bytes"] = 211
+    assert problems(scenario, plan) == ["get: its flow meter has a burst of 211, it needs 224"]
+    text += '[[load]]\nid = "files"\ntalker = "io"\nlistener = "drive"\nrate_bps = 1_000_000\n'
+    plan = session.planned(scenario := loading.parse(text, "cell.toml"))
+    entries = plan["bridges"]["sw"]["stream_filters"][-2:]
+    assert [sorted(entry) for entry in entries] == [["max_sdu_bytes", "stream"]] * 2
+    assert problems(scenario, plan) == []
+    entries[0].update(cir_bps=1, cbs_bytes=1)
+    assert problems(scenario, plan) == ["get: its flow meter is of no known burst"]
+
+
 def test_formats_without_filters_say_so() -> None:
     planned = with_plan(policed("habitat.toml", "edge"))
     left_out = "stream filters of br1, br2, br3, br4 are left out: --format commands has them"

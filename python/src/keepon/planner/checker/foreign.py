@@ -6,6 +6,7 @@ holds whenever their frames come.
 from __future__ import annotations
 
 import itertools
+from fractions import Fraction
 
 from keepon.model.plan import Draft, PlannedBridge, PlannedStation, PlannedStream
 from keepon.model.scenario import Load, Scenario, Stream
@@ -57,13 +58,15 @@ def check(given: Given, plan: Draft, streams: list[Stream]) -> list[str]:
             found.append(f"{stream.id} is not in the plan")
         else:
             found += [f"{stream.id}: {text}" for text in _wrong(given, stream, entry)]
-            found += [f"{stream.id}: {text}" for text in _filters(given, plan, stream)]
     return found
 
 
-def _filters(given: Given, plan: Draft, stream: Stream) -> list[str]:
+def filters(
+    given: Given, plan: Draft, stream: Stream, early_ps: Fraction | None, turn_ps: int
+) -> list[str]:
     """Its filter is where it enters, and passes it: n frames come in no less than n - 1 periods
-    but the jitter.
+    but `early_ps`. `turn_ps`: in which its talker sends a frame of each of its streams; planners
+    may take that much more. None: nothing is known, and there is no flow meter.
     """
     first = given.shortest(stream.talker, stream.listeners[0])[1]
     own = {
@@ -76,19 +79,22 @@ def _filters(given: Given, plan: Draft, stream: Stream) -> list[str]:
     if not wanted:
         return []
     (entry,) = own[first]
+    if entry["max_sdu_bytes"] != stream.frame_bytes - 22 or "entries" in entry:
+        return ["its stream filter is not for its frames"]
+    if early_ps is None:
+        return ["its flow meter is of no known burst"] if "cir_bps" in entry else []
     talker = given.scenario.station_named(stream.talker)
     frames_per_ns = (1 + talker.clock_ppm / 1e6) / stream.period_ns
     rate_bps = stream.frame_bytes * 8e9 * frames_per_ns
-    burst_bytes = stream.frame_bytes * (1 + talker.jitter_ns * frames_per_ns)
+    burst_bytes = stream.frame_bytes * (1 + float(early_ps) / 1e3 * frames_per_ns)
+    most_bytes = burst_bytes + stream.frame_bytes * turn_ps / 1e3 * frames_per_ns
     cir_bps, cbs_bytes = entry.get("cir_bps", 0), entry.get("cbs_bytes", 0)
     # A period of whole ns is rounded by half of one.
     off = 1 / stream.period_ns
     if not rate_bps * (1 - off) <= cir_bps <= rate_bps * (1 + off) + 1:
         return [f"its flow meter has {cir_bps} bit/s, it sends {rate_bps:.0f}"]
-    if not burst_bytes * (1 - off) <= cbs_bytes <= burst_bytes * (1 + off) + 1:
+    if not burst_bytes * (1 - off) <= cbs_bytes <= most_bytes * (1 + off) + 1:
         return [f"its flow meter has a burst of {cbs_bytes}, it needs {burst_bytes:.0f}"]
-    if entry["max_sdu_bytes"] != stream.frame_bytes - 22 or "entries" in entry:
-        return ["its stream filter is not for its frames"]
     return []
 
 

@@ -21,6 +21,7 @@ from functools import cache, lru_cache
 
 from keepon.model.plan import Draft
 from keepon.model.scenario import Stream
+from keepon.planner.checker import foreign
 from keepon.planner.checker.given import Given, Place, node
 from keepon.planner.checker.spans import clock_ps, frame_ps, span_ps
 from keepon.planner.checker.streams import sum_ps
@@ -109,7 +110,7 @@ class Shapes:
     def __init__(self, given: Given, unplanned: Unplanned, streams: list[Stream]) -> None:
         self._given, self._unplanned = given, unplanned
         self._streams = {stream.id: stream for stream in streams}
-        self._early_ps = cache(self._at_talker_ps)
+        self.early_ps = cache(self._at_talker_ps)
         self.ways = {
             stream.id: [given.shortest(stream.talker, end) for end in stream.listeners]
             for stream in streams
@@ -253,7 +254,7 @@ class Shapes:
 
     def _arrives(self, place: Place, name: str) -> _Comer | None:
         stream = self._streams[name]
-        early_ps = self._early_ps(name)
+        early_ps = self.early_ps(name)
         waits = [self.waits[before, name] for before in self._ports[place, name]]
         known = [wait for wait in waits if wait is not None]
         if early_ps is None or len(known) < len(waits):
@@ -274,15 +275,22 @@ class Shapes:
         if any(ways[0] == stream.talker for ways in self._best_effort()):
             return None
         own = [
-            _Comer(
-                0, span_ps(given, place, each.frame_bytes + _OVERHEAD_BYTES, 1),
-                self._period_ps(each), jitter_ps,
-            )
-            for each in self._streams.values() if each.talker == stream.talker
-        ]  # fmt: skip
+            _Comer(0, length_ps, self._period_ps(each), jitter_ps)
+            for each, length_ps in self._of_talker(stream, place)
+        ]
         length_ps = span_ps(given, place, stream.frame_bytes + _OVERHEAD_BYTES, 1)
         waits = _longest(tuple(own), length_ps, Fraction(0))
         return None if waits is None else jitter_ps + waits
+
+    def _of_talker(self, stream: Stream, place: Place) -> Iterator[tuple[Stream, int]]:
+        for each in self._streams.values():
+            if each.talker == stream.talker:
+                yield each, span_ps(self._given, place, each.frame_bytes + _OVERHEAD_BYTES, 1)
+
+    def turn_ps(self, stream: Stream) -> int:
+        """What a frame of each stream of its talker takes on the talker's link together."""
+        way = self.ways[stream.id][0]
+        return sum(length_ps for _, length_ps in self._of_talker(stream, (way[0], way[1])))
 
     def _best_effort(self) -> Iterator[list[str]]:
         """Ways of loads, without the streams that the others take for such."""
@@ -391,6 +399,9 @@ def check(given: Given, unplanned: Unplanned, plan: Draft, streams: list[Stream]
         return found
     found += shapes.crowded(plan)
     for stream in streams:
+        early_ps, turn_ps = shapes.early_ps(stream.id), shapes.turn_ps(stream)
+        texts = foreign.filters(given, plan, stream, early_ps, turn_ps)
+        found += [f"{stream.id}: {text}" for text in texts]
         entry = plan["streams"][stream.id]
         bound_ns = entry["bounds"]["delay_ns"]
         if bound_ns is None:

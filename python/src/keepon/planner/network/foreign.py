@@ -8,12 +8,12 @@ import re
 
 from keepon.errors import ConfigError
 from keepon.model import foreign
-from keepon.model.plan import Draft, PlannedStream
+from keepon.model.plan import Draft, PlannedFilter, PlannedStream
 from keepon.model.policing import TAGGED_OVERHEAD_BYTES
 from keepon.model.scenario import Scenario, Stream
 from keepon.model.tables import SECOND_NS
 from keepon.model.topology import Topology
-from keepon.model.wire import PREAMBLE_BYTES, PS_PER_NS, byte_time_ps
+from keepon.model.wire import PREAMBLE_BYTES, PS_PER_NS, byte_time_ps, ceil_ns
 from keepon.planner.network import shaped
 
 _LOAD = re.compile(r"`load\[(\d+)\]\.(\w+)` \(load ")
@@ -29,28 +29,33 @@ def add(scenario: Scenario, document: Draft) -> Draft:
         planned[stream.id] = _stream_document(scenario, topology, stream)
         talked = document["stations"][topology.port_of(stream).name]["streams"]
         talked[stream.id] = {"tc": stream.tc, "offset_ns": 0}
-        _police(scenario, document, stream, planned[stream.id]["route"][:1])
+    waits = shaped.Shaped(scenario, topology, document)
+    for stream in others.values():
+        _police(scenario, document, stream, waits)
     listed = {entry.id: planned[entry.id] for entry in scenario.stream}
     return shaped.add(scenario, topology, {**document, "streams": listed})
 
 
-def _police(scenario: Scenario, document: Draft, stream: Stream, first: list[str]) -> None:
+def _police(scenario: Scenario, document: Draft, stream: Stream, waits: shaped.Shaped) -> None:
     """A stream filter at the talker's bridge, if that bridge polices: a flow meter that frames of
-    the stream's period and jitter never exceed, however they fall.
+    the stream's period and jitter, and what they wait for others of their talker, never exceed.
+    There is none where the talker sends best effort before them.
     """
+    first = document["streams"][stream.id]["route"][:1]
     for bridge in scenario.bridge:
         if bridge.name not in first or bridge.police == "none":
             continue
+        entry: PlannedFilter = {
+            "stream": stream.id, "max_sdu_bytes": stream.frame_bytes - TAGGED_OVERHEAD_BYTES
+        }  # fmt: skip
+        document["bridges"][bridge.name].setdefault("stream_filters", []).append(entry)
         period_ns = foreign.sent_period_ns(scenario, stream)
-        together = period_ns + scenario.station_named(stream.talker).jitter_ns
-        document["bridges"][bridge.name].setdefault("stream_filters", []).append(
-            {
-                "stream": stream.id,
-                "max_sdu_bytes": stream.frame_bytes - TAGGED_OVERHEAD_BYTES,
-                "cir_bps": -(-stream.frame_bytes * 8 * SECOND_NS // period_ns),
-                "cbs_bytes": -(-stream.frame_bytes * together // period_ns),
-            }
-        )
+        try:
+            together = period_ns + ceil_ns(waits.early_ps(stream.id))
+        except shaped.UnknownError:
+            continue
+        entry["cir_bps"] = -(-stream.frame_bytes * 8 * SECOND_NS // period_ns)
+        entry["cbs_bytes"] = -(-stream.frame_bytes * together // period_ns)
 
 
 def _stream_document(scenario: Scenario, topology: Topology, stream: Stream) -> PlannedStream:
