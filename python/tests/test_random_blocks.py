@@ -146,6 +146,8 @@ def outcome(seed: int) -> str:
     """What came of the network of a seed; what is wrong raises."""
     try:
         scenario = loading.parse(stacked(seed), f"blocks {seed}")
+        if not scenario.stream:
+            return "empty"
         plan = make_plan(scenario, Limits(time.monotonic() + PLAN_S, seed))
         if plan["status"] != "feasible":
             return plan["status"]
