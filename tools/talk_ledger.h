@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "talk_answers.h"
+#include "answers.h"
 
 enum talk_error { TALK_ERROR_NONE, TALK_ERROR_MISSED, TALK_ERROR_INVALID, TALK_ERROR_REFUSED };
 

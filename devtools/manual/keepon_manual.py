@@ -169,10 +169,12 @@ def texts(tools: Path) -> dict[str, str]:
 ABOUT = {
     "keepon-talk": "send a stream, a time in every frame, and tell what became of it",
     "keepon-listen": "receive streams of keepon-talk and tell when what arrived",
+    "keepon-relay": "send the frames of a virtual machine at their times",
 }
 EXAMPLES = {
     "keepon-talk": "keepon-talk rt0 --period 1ms --priority 7 --count 1000 --hw-stamps",
     "keepon-listen": "keepon-listen eth1 --count 1000 --json listen.json",
+    "keepon-relay": "keepon-relay tap0 rt0",
 }
 RESULT = (
     "The result file is JSON, complete or not there at all; its JSON Schema is"
@@ -246,12 +248,13 @@ def program_page(name: str, text: str, day: str, version: str) -> Page:
     _lines(page, options)
     page.heading("EXIT STATUS")
     page.paragraph(" ".join(codes.split()))
-    page.heading("RESULTS")
-    page.paragraph(RESULT.format(schema=name.removeprefix("keepon-")))
+    if "--json" in options:
+        page.heading("RESULTS")
+        page.paragraph(RESULT.format(schema=name.removeprefix("keepon-")))
     page.heading("EXAMPLES")
     page.verbatim(EXAMPLES[name])
-    (other,) = set(ABOUT) - {name}
-    page.see_also(f"{other}(1)", "keepon(8)", "keepon(7)", "tc-etf(8)")
+    others = sorted(set(ABOUT) - {name})
+    page.see_also(*(f"{other}(1)" for other in others), "keepon(8)", "keepon(7)", "tc-etf(8)")
     return page
 
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Error queue messages, composed as sock_recv_errqueue() and ip_recv_error() do. */
-#include "../talk_answers.h"
+#include "../answers.h"
 
 #include <errno.h>
 #include <linux/errqueue.h>

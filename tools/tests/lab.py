@@ -40,6 +40,7 @@ def build_tools(folder: Path, options: list[str], targets: list[str]) -> Path:
         "--target",
         "keepon-talk",
         "keepon-listen",
+        "keepon-relay",
         *targets,
     ]
     commands: list[list[str | Path]] = [

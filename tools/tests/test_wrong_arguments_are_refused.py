@@ -91,6 +91,18 @@ def test_listen(tools: Path, arguments: list[str], sentence: str) -> None:
     refuse(tools / "keepon-listen", arguments, sentence)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["lo"], "GUEST and LINK are needed"),
+        (["lo", "lo", "--stamp"], "GUEST and LINK are needed"),
+        (["lo", "nosuch0"], "interface nosuch0 does not exist"),
+    ],
+)
+def test_relay(tools: Path, arguments: list[str], sentence: str) -> None:
+    refuse(tools / "keepon-relay", arguments, sentence)
+
+
 def refuse(program: Path, arguments: list[str], sentence: str) -> None:
     done = run(program, *arguments)
     assert done.returncode == 2, done.stderr

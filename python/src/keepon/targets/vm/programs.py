@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a guest gets besides kernel modules: keepon-talk, keepon-listen and the iproute2 plugin."""
+"""What a guest gets besides kernel modules: the programs of tools/ and the iproute2 plugin."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from keepon_host.checkout import checkout_root
 from keepon import __version__
 from keepon.errors import EnvironmentProblemError
 
-NAMES = ("keepon-talk", "keepon-listen")
+NAMES = ("keepon-talk", "keepon-listen", "keepon-relay")
 # As tools/CMakeLists.txt has it
 DEFINITIONS = (
     "-D_GNU_SOURCE",
@@ -23,7 +23,7 @@ DEFINITIONS = (
 
 
 def tools(machine: Machine = PC) -> list[Path]:
-    """Statically linked talker and listener, as scripts/setup builds them; for another architecture
+    """Statically linked programs, as scripts/setup builds them; for another architecture
     built here.
 
     Raises:

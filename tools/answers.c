@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reading error queue messages; see talk_answers.h. */
-#include "talk_answers.h"
+/* Reading error queue messages; see answers.h. */
+#include "answers.h"
 
 #include <linux/errqueue.h>
 #include <linux/if_packet.h>

@@ -3,8 +3,8 @@
  * One message of a socket's error queue: a transmit stamp, or what the kernel says about a txtime.
  * Sources: Linux Documentation/networking/timestamping.rst, uapi linux/errqueue.h.
  */
-#ifndef KPT_TALK_ANSWERS_H
-#define KPT_TALK_ANSWERS_H
+#ifndef KPT_ANSWERS_H
+#define KPT_ANSWERS_H
 
 #include <stdbool.h>
 #include <stddef.h>
