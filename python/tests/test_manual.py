@@ -25,7 +25,14 @@ import keepon_manual as pages  # noqa: E402
 from keepon_manual import Page, inline  # noqa: E402
 
 TOOLS = ROOT / "out/build/python/tools"
-NAMES = ["keepon.8", "keepon.7", "keepon-scenario.5", "keepon-talk.1", "keepon-listen.1"]
+NAMES = [
+    "keepon.8",
+    "keepon.7",
+    "keepon-scenario.5",
+    "keepon-talk.1",
+    "keepon-listen.1",
+    "keepon-relay.1",
+]
 
 
 @pytest.fixture(scope="module")

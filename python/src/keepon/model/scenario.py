@@ -243,7 +243,7 @@ class Fault(Table):
     "link-down" in the simulator also a bridge, with `peer`."""
     peer: Annotated[str, Name(cables=True)] | None = None
     """The node at the other end of the bridge's link that is down, behind the first link of the
-    same two bridges with its number (`rear#2`)."""
+    same two bridges with its number (`rear#2`). Left out: the link of the station."""
     value_ns: Annotated[int, Whole(-(2**62), 2**62)] = 0
     """For how long, or by how much, in ns; only a "clock-step" may be negative, and "wire-pause"
     is at most 1000 s. "master-change" does not use it. Of "babble" it is the time from one frame
