@@ -23,6 +23,7 @@ from keepon_papers.timed import (
     switching,
     threeclasses,
     throughput,
+    virtual,
     windows,
 )
 
@@ -88,6 +89,8 @@ STUDIES: dict[str, Study[Any]] = {
     "fejes.fig2": fejes.FIG2,
     "fejes.fig3": switching.FIG3,
     "fejes.sizes": fejes.SIZES,
+    "garbugli.fig4": virtual.FIG4,
+    "garbugli.fig5": virtual.FIG5,
 }
 
 

@@ -62,6 +62,8 @@ TINY = {
     "fejes.fig2": ["packets=200", "settle_s=4"],
     "fejes.fig3": ["packets=200"],
     "fejes.sizes": ["packets=200"],
+    "garbugli.fig4": ["duration_s=1", "changed_s=1", "saturated_s=1"],
+    "garbugli.fig5": ["duration_s=1"],
 }
 
 
@@ -122,7 +124,7 @@ def test_a_study_is_the_same_byte_for_byte_with_one_worker_and_with_two(
 
     monkeypatch.setattr(Spread, "as_done", watched)
     assert text(name, "workers=2") == alone
-    assert len(done) >= 4
+    assert len(done) >= 3
 
 
 @pytest.mark.slow

@@ -46,6 +46,8 @@ QUICK: dict[str, list[str]] = {
     "fejes.fig2": [],
     "fejes.fig3": ["packets=2000"],
     "fejes.sizes": ["packets=2000"],
+    "garbugli.fig4": ["duration_s=2", "changed_s=2", "saturated_s=1"],
+    "garbugli.fig5": ["duration_s=20"],
 }
 QUIET = Settings(duration_s=1.0)
 
@@ -523,3 +525,19 @@ def test_sleeping_jitter_grows_with_the_packet_because_the_copy_does() -> None:
     assert tuple(row[0] for row in rows) == fejes.SIZES_BYTES
     grown = [row[1] for row in rows]
     assert grown == sorted(grown) and grown[-1] > 1.1 * grown[0]
+
+
+@pytest.mark.slow
+def test_what_is_predicted_of_virtual_machines_is_marked_so() -> None:
+    """O15 to O18: of the medians one is calibrated to; 104 + 13 + 3 us of it are the sender's."""
+    (part,) = run("garbugli.fig4")["parts"]
+    calibrated, user, ratio, *_ = part["compared"]
+    assert [row["kind"] for row in part["compared"]].count("calibrated") == 1
+    assert calibrated["ours"] == pytest.approx(104 + 13 + 3 + 70, rel=0.01)
+    # the sender's 120 us, then 5 us of the datapath and 20 of delivery; or 70, and 70 and 15
+    assert user["ours"] == pytest.approx(120 + 5 + 20, rel=0.01)
+    assert ratio["ours"] * user["ours"] == pytest.approx(120 + 70 + 85, rel=0.02)
+    orders = {row[0]: row[-1] for row in part["tables"][2]["rows"]}
+    assert set(orders.values()) == {"userspace < bare-metal < kernel"}
+    (means,) = run("garbugli.fig5")["parts"][0]["tables"]
+    assert [row[0] for row in means["rows"]] == [10, 20]

@@ -220,6 +220,12 @@ nb::dict FramesOf(const Flow &flow)
 	dict["wire_ps"] = ToArray(records.wire_ps);
 	dict["arrival_ps"] = ToMatrix(records.arrival_ps, count);
 	dict["stamp_ns"] = ToMatrix(records.stamp_ns, count);
+	if (records.guest)
+		dict["queued_ps"] = ToArray(records.queued_ps);
+	if (!records.read_ps.empty()) {
+		dict["handed_ps"] = ToMatrix(records.handed_ps, count);
+		dict["read_ps"] = ToMatrix(records.read_ps, count);
+	}
 	return dict;
 }
 

@@ -11,6 +11,8 @@ const LatencySpec &HostStages::SpecOf(HostStage stage) const
 	case HostStage::kStack: return spec_.host.stack;
 	case HostStage::kDriver: return spec_.host.driver;
 	case HostStage::kTimer: return spec_.host.timer;
+	case HostStage::kDatapath: return spec_.host.datapath;
+	case HostStage::kDeliver: return spec_.host.deliver;
 	case HostStage::kRx: break;
 	}
 	return spec_.host.rx;

@@ -45,7 +45,10 @@ Port::Port(const PortSetup &setup)
 		 Registry<TransmitterKind>::Find(spec_.driver)->has_phc ? nic_oscillator_ :
 									  setup.cpu_oscillator),
 	  driver_(setup.stages.Of(HostStage::kDriver, OfPort("driver", number_).c_str())),
-	  timer_(setup.stages.Of(HostStage::kTimer, OfPort("timer", number_).c_str()))
+	  timer_(setup.stages.Of(HostStage::kTimer, OfPort("timer", number_).c_str())),
+	  datapath_(spec_.guest.host < 0 ? nullptr :
+					   &setup.stages.Of(HostStage::kDatapath,
+							    OfPort("datapath", number_).c_str()))
 {
 	const TransmitterKind &kind = *Registry<TransmitterKind>::Find(spec_.driver);
 	transmitter_ =
@@ -82,7 +85,8 @@ void Port::Send(TxFrame &frame)
 
 void Port::SetTimer(std::int64_t tai_ns, EventHandler &handler)
 {
-	const TimePs fires = std::max(system_clock_->TrueOf(tai_ns), world_.now) + timer_.Draw();
+	const TimePs due = system_clock_->TrueOf(tai_ns) + host_.GuestBehind();
+	const TimePs fires = std::max(due, world_.now) + timer_.Draw();
 	const auto argument = static_cast<std::uint64_t>(tai_ns);
 	if (etf_events_++ == 0 && UndisturbedUntil(fires))
 		world_.Ahead(fires, [&] { handler.Handle(fires, argument); });
@@ -158,6 +162,12 @@ void Port::OnDriverDone(TimePs now, std::uint64_t frame)
 
 void Port::LeaveDriver(TxFrame &frame, TimePs ready)
 {
+	if (datapath_) {
+		Flow &flow = world_.flows[frame.flow];
+		if (flow.is_stream)
+			flow.records.queued_ps[static_cast<std::size_t>(frame.seq)] = ready;
+		ready += datapath_->Draw();
+	}
 	const TimePs exit = std::max(ready, driver_free_);
 	driver_free_ = exit + spec_.occupancy_ns * kPsPerNs;
 	if (exit == world_.now && !world_.ahead) {

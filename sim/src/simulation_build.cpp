@@ -127,6 +127,22 @@ NodeId Simulation::AddStation(const std::string &name, StationSpec spec)
 	return static_cast<NodeId>(nodes_.size() - 1);
 }
 
+/// A guest's are those of its host.
+std::shared_ptr<HostCpu> Simulation::CpuOf(NodeId node)
+{
+	const StationSpec &spec = *nodes_[node].station_spec;
+	const bool guest = spec.guest.host >= 0;
+	const NodeId host = guest ? static_cast<NodeId>(spec.guest.host) : node;
+	if (host >= nodes_.size() || !nodes_[host].station_spec)
+		throw ValueError("host = " + std::to_string(host) + " of station " +
+				 Quoted(nodes_[node].name) + " is no station");
+	auto &cpu = nodes_[host].cpu;
+	if (!cpu)
+		cpu = std::make_shared<HostCpu>(world_.events, world_.now,
+						nodes_[host].station_spec->cpu.cores);
+	return cpu;
+}
+
 NodeId Simulation::AddBridge(const std::string &name, const BridgeSpec &spec)
 {
 	CheckNew(name);
@@ -196,7 +212,8 @@ void Simulation::AddLink(NodeId a, NodeId b, std::int64_t rate_bps, std::int64_t
 				continue;
 			if (!node.station)
 				made[i] = std::make_unique<Station>(world_, ids[i], node.name,
-								    *node.station_spec);
+								    *node.station_spec,
+								    CpuOf(ids[i]));
 			Station &station = made[i] ? *made[i] : *node.station;
 			ports[i] =
 				station.MakePort(first + i, static_cast<std::uint64_t>(rate_bps));
@@ -333,6 +350,9 @@ void Simulation::Route(FlowId flow, const std::vector<NodeId> &route, NodeId lis
 	if (added.is_stream) {
 		added.records.arrival_ps.emplace_back();
 		added.records.stamp_ns.emplace_back();
+		if (nodes_[listener].station->Delivers())
+			for (auto *columns : { &added.records.handed_ps, &added.records.read_ps })
+				columns->resize(added.listeners.size());
 	}
 }
 
@@ -398,6 +418,7 @@ FlowId Simulation::AddStream(StreamSpec spec)
 	flow.id = spec.id;
 	flow.kind = FlowKind::kStream;
 	flow.is_stream = true;
+	flow.records.guest = nodes_[spec.talker].station_spec->guest.host >= 0;
 	flow.talker = spec.talker;
 	flow.port = PortTowards(spec.talker, spec.routes[0], spec.listeners[0]);
 	flow.frame_bytes = spec.frame_bytes;

@@ -9,18 +9,22 @@
 namespace keepon::sim
 {
 
-Station::Station(World &world, NodeId node, std::string name, const StationSpec &spec)
+Station::Station(World &world, NodeId node, std::string name, const StationSpec &spec,
+		 std::shared_ptr<HostCpu> cpu)
 	: world_(world), node_(node), name_(std::move(name)), spec_(spec),
 	  sync_(*Registry<SyncKind>::Find(spec.sync)),
 	  release_(*Registry<ReleaseKind>::Find(spec.release)),
 	  cpu_oscillator_(spec.cpu_ppm, spec.wander_ppb_per_s, spec.wander_ppb,
 			  Rng(world.seed, name_, "cpu oscillator")),
 	  system_clock_(world.epoch_ns, sync_.free_running, cpu_oscillator_),
-	  stages_(world.seed, name_, spec_), cpu_(world.events, world.now, spec.cpu.cores),
+	  stages_(world.seed, name_, spec_), cpu_(std::move(cpu)),
+	  delivers_(spec.guest.host >= 0 || spec.host.deliver.base_ns > 0 ||
+		    spec.host.deliver.median_ns > 0),
+	  reader_(*cpu_, CpuPriority::kFifo), guest_clock_(world.seed, name_, "guest clock"),
 	  unknown_place_(world.Place(name_ + " unknown destination"))
 {
 	for (std::uint32_t i = 0; i < spec.cpu.cores; i++)
-		stalls_.emplace_back(cpu_, CpuPriority::kHardIrq);
+		stalls_.emplace_back(*cpu_, CpuPriority::kHardIrq);
 	if (sync_.settles)
 		settled_ = std::make_unique<OscillatorClock>(cpu_oscillator_);
 }
@@ -39,7 +43,7 @@ std::unique_ptr<Port> Station::MakePort(std::uint32_t end, std::uint64_t rate_bp
 				 " has a clock of its own, and sync " + Quoted(spec_.sync) +
 				 " sets one of a station; use one link");
 	return std::make_unique<Port>(PortSetup{ world_, node_, number, end, name_, spec_, rate_bps,
-						 cpu_oscillator_, stages_, cpu_, pool_,
+						 cpu_oscillator_, stages_, *cpu_, pool_,
 						 applications_, *this });
 }
 
@@ -61,12 +65,17 @@ Counters Station::OfStages(std::int64_t (Latency::*count)() const) const
 	std::int64_t polls = 0;
 	for (const auto &port : ports_)
 		polls += port->OfPolls(count);
-	return { { "wakeup", stages_.Sum(HostStage::kWakeup, count) },
-		 { "stack", stages_.Sum(HostStage::kStack, count) },
-		 { "driver", stages_.Sum(HostStage::kDriver, count) },
-		 { "timer", stages_.Sum(HostStage::kTimer, count) },
-		 { "poll", polls },
-		 { "rx", stages_.Sum(HostStage::kRx, count) } };
+	Counters counters{ { "wakeup", stages_.Sum(HostStage::kWakeup, count) },
+			   { "stack", stages_.Sum(HostStage::kStack, count) },
+			   { "driver", stages_.Sum(HostStage::kDriver, count) },
+			   { "timer", stages_.Sum(HostStage::kTimer, count) },
+			   { "poll", polls },
+			   { "rx", stages_.Sum(HostStage::kRx, count) } };
+	if (delivers_) {
+		counters.emplace_back("datapath", stages_.Sum(HostStage::kDatapath, count));
+		counters.emplace_back("deliver", stages_.Sum(HostStage::kDeliver, count));
+	}
+	return counters;
 }
 
 Application &Station::AddApplication(std::unique_ptr<Application> application)
@@ -93,7 +102,7 @@ void Station::SetRecovery(const FrameHeader &header, StreamRecovery recovery)
 
 bool Station::OnlyCounts(const FrameHeader &header)
 {
-	if (cpu_.Contended())
+	if (cpu_->Contended() || delivers_)
 		return false;
 	const Reception *reception = receives_ ? receptions_.Find(header.Address()) : nullptr;
 	// Which of several ports a copy comes by first matters.
@@ -159,6 +168,40 @@ void Station::Receive(Port &port, std::uint32_t index)
 		return;
 	flow.records.arrival_ps[l][seq] = packet.sfd_ps;
 	flow.records.stamp_ns[l][seq] = StampNs(port, packet.sfd_ps);
+	if (delivers_)
+		Hand(packet.flow, l, seq);
+}
+
+/// From the NIC by the datapath, if it is a guest, and its stack to the application, in order.
+void Station::Hand(FlowId flow, std::size_t listener, std::size_t seq)
+{
+	StreamRecords &records = world_.flows[flow].records;
+	handed_ = std::max(handed_, world_.now);
+	if (spec_.guest.host >= 0)
+		handed_ = std::max(handed_,
+				   world_.now + Stage(HostStage::kDatapath, "rx datapath").Draw());
+	records.handed_ps[listener][seq] = handed_;
+	reading_.push_back({ flow, listener, seq });
+	reader_.Run(handed_, Stage(HostStage::kDeliver, "deliver").Draw(), read_);
+}
+
+void Station::OnRead(TimePs now, std::uint64_t)
+{
+	const Reading &read = reading_.front();
+	world_.flows[read.flow].records.read_ps[read.listener][read.seq] = now;
+	reading_.pop_front();
+}
+
+TimePs Station::GuestBehind()
+{
+	const std::int64_t error_ps = spec_.guest.clock_error_ns * kPsPerNs;
+	if (error_ps == 0)
+		return 0;
+	if (world_.now >= guest_until_) {
+		guest_behind_ = guest_clock_.Below(2 * error_ps + 1) - error_ps;
+		guest_until_ = world_.now + spec_.guest.clock_interval_ns * kPsPerNs;
+	}
+	return guest_behind_;
 }
 
 void Station::StallCores(TimePs duration)

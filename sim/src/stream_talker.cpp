@@ -38,7 +38,7 @@ void StreamTalker::Start()
 void StreamTalker::Schedule(std::int64_t seq)
 {
 	const TimePs due = host_.SystemClock().TrueOf(world_.flows[flow_].TxTime(seq) - ahead_ns_);
-	const TimePs awake = due + wakeup_.Draw();
+	const TimePs awake = due + host_.GuestBehind() + wakeup_.Draw();
 	next_ = thread_.Run(awake, stack_.Draw(), timer_);
 }
 

@@ -41,6 +41,16 @@ class HostSpec:
     timer: LatencySpec = ...
     poll: LatencySpec = ...
     rx: LatencySpec = ...
+    datapath: LatencySpec = ...  # of a guest: between its driver and the NIC, either way
+    deliver: LatencySpec = ...  # from there to the application that reads
+
+@dataclass(kw_only=True)
+class GuestSpec:
+    """A virtual machine: on whose cores it runs, and how far its clock is from the host's."""
+
+    host: int = ...  # node of a station; -1: no guest
+    clock_error_ns: int = ...  # either way, another after each interval
+    clock_interval_ns: int = ...
 
 @dataclass(kw_only=True)
 class CpuSpec:
@@ -161,6 +171,7 @@ class StationSpec:
     sync: str = ...  # "ideal" | "none" | "ptp"
     host: HostSpec = ...
     cpu: CpuSpec = ...
+    guest: GuestSpec = ...
     ingress_latency_ns: int = ...  # off RX stamps of PTP
     egress_latency_ns: int = ...  # added to TX stamps
     occupancy_ns: int = ...
@@ -481,7 +492,9 @@ class Simulation:
     def frames(self, stream: int) -> dict[str, NDArray[np.int64]]:
         """All frames so far: seq, txtime_ns, submit_ps (handed to the driver), verdict (-1: pending), wire_ps
         (reference plane at the talker, true time), each of shape (frames,); arrival_ps (true time) and stamp_ns
-        (the listener's clock and resolution) of shape (listeners, frames). -1: did not happen."""
+        (the listener's clock and resolution) of shape (listeners, frames), and where hosts have a way
+        to the application handed_ps (from a guest's datapath) and read_ps (by the application); queued_ps (in the
+        ring of the device) where the talker is a guest. -1: did not happen."""
 
     def stream(self, stream: int) -> Flow:
         """id, submitted, sent, pending (counted from the frames the talker has), verdicts, on_wire, delivered,

@@ -260,6 +260,9 @@ class Bounds(TypedDict):
     """earliest instant at which a frame can be there; absent in plans of earlier versions"""
     delay_ns: NotNegative | None
     """from the txtime to the latest instant at which a frame is there"""
+    application_ns: NotRequired[int]
+    """from the txtime to the latest instant at which the application of a guest has read a frame;
+    absent where no guest listens, or one shares cores"""
     jitter_ns: NotNegative | None
     """how far the times between successive frames deviate from the period"""
     data_age_ns: NotNegative | None

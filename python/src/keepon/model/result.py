@@ -25,6 +25,7 @@ from keepon.model.quantities import (
     OffsetSeries,
     OffsetStatistics,
     Quantities,
+    Statistics,
 )
 from keepon.model.tools import TalkCounters
 from keepon.model.typed import CLOSED, OPEN, AtLeastOne, NodeName, NotNegative, together
@@ -178,6 +179,9 @@ class StreamResult(MeasuredStream):
     """target vm: hardware transmit stamps beside the wire"""
     stamps: NotRequired[StreamStamps]
     """target host: what instants of it are"""
+    stages_ns: NotRequired[dict[str, Statistics]]
+    """in the simulator, where hosts have a way to the application that reads: how long messages
+    were at each stage, and from the txtime to the application"""
     onset_delays_ns: NotRequired[Delays]
     """around the first frame of any stream beyond its bound"""
     onset_first_seq: NotRequired[NotNegative | None]

@@ -24,6 +24,7 @@ from keepon.model.networktables import (
 )
 from keepon.model.redundancy import Frer
 from keepon.model.stationtables import (
+    Guest,
     HostTable,
     KeeponOptions,
     NicOptions,
@@ -43,6 +44,7 @@ __all__ = [
     "Fault",
     "GateEntry",
     "GateList",
+    "Guest",
     "HostTable",
     "KeeponOptions",
     "Link",

@@ -12,6 +12,7 @@ from keepon.model import (
     cqf,
     crosschecks,
     foreign,
+    guests,
     policing,
     preemption,
     rates,
@@ -535,6 +536,7 @@ def check(scenario: Scenario, source: str) -> None:
     for check_more in (
         crosschecks.check_backends,
         foreign.check,
+        guests.check,
         crosschecks.check_lengths,
         crosschecks.check_ptp_gates,
         qdiscs.check,

@@ -61,6 +61,12 @@ class HostTable(Table):
     rx: StageOverride | None = None
     """From a frame received whole to software's stamp of it, where PTP sets the clocks. Left out:
     that of every host but "ideal" (spread calibrated to fejes.fig1)."""
+    datapath: StageOverride | None = None
+    """Of a guest: between its device and the card of its host, either way. Left out: by
+    `guest.datapath` (kernel: median calibrated to garbugli.delivery)."""
+    deliver: StageOverride | None = None
+    """From a frame received whole, and past the datapath, to the application that reads it. Left
+    out: a guest's (chosen within garbugli.delivery); of other hosts it is not modelled."""
     cores: Annotated[int, Whole(0, 1024)] = 0
     """Cores for which all software of the station contends: interrupts before softirqs before
     streams and PTP before loads. `stack` and `driver` are then what a core is busy with. 0: nobody
@@ -70,6 +76,26 @@ class HostTable(Table):
     """What an interrupt of the NIC for received frames costs a core, in ns; with `cores` only."""
     softirq_ns: Annotated[int, Whole(0, SECOND_NS, remedy=POSITIVE)] = 0
     """What the softirq costs a core for each received frame, in ns; with `cores` only."""
+
+
+class Guest(Table):
+    """What makes a station a virtual machine. Its link is a port of its host's card, which driver
+    keepon drives on the host, or leads to a `[[bridge]]` that stands for a virtual switch.
+    """
+
+    host: Annotated[str, Name()]
+    """Station whose cores (`host.cores`) its software shares, with that of other guests of it."""
+    vcpus: Annotated[int, Whole(1, 1024)] = 1
+    """Its virtual CPUs."""
+    queue_pairs: Annotated[int, Whole(1, 256)] = 1
+    """Queue pairs of its network device, at most `vcpus`: each has a thread of its own."""
+    datapath: Literal["kernel", "userspace", "passthrough"] = "kernel"
+    """Between its device and the card: "kernel", vhost-net, tap and a bridge of the kernel;
+    "userspace", vhost-user and a switch that polls, which takes a core of the host for itself;
+    "passthrough", none, as the card is its own."""
+    clock: Literal["virtio-rtc", "ptp-kvm", "software"] = "virtio-rtc"
+    """What its clock follows: the host's by "virtio-rtc" (Linux 6.16) or by "ptp-kvm" (REALTIME),
+    or PTP with stamps of "software" alone. Not used with "passthrough": the card has a clock."""
 
 
 class NicOptions(Table):
@@ -272,6 +298,8 @@ class Station(Table):
     jitter_ns: Annotated[int, Whole(0, SECOND_NS, remedy=POSITIVE)] = 0
     """How many ns after the instant of its own clock a frame leaves at most, with driver foreign
     only; in runs exponential with a mean of half of that (chosen). Its drift is `clock_ppm`."""
+    guest: Guest | None = None
+    """What makes it a virtual machine on another station; simulator only. Left out: it is none."""
     nic: NicOptions = Field(default_factory=NicOptions)
     """The NIC below the driver."""
     keepon: KeeponOptions = Field(default_factory=KeeponOptions)

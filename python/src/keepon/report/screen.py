@@ -16,7 +16,7 @@ from keepon.machines.planned import ETHERNET_MTU, mtu_of
 from keepon.model import foreign, preemption, software
 from keepon.model.cables import hops, node_of
 from keepon.model.names import ranged
-from keepon.model.plan import Plan, ways_of
+from keepon.model.plan import Plan, PlannedStream, ways_of
 from keepon.model.scenario import Scenario
 from keepon.model.topology import Topology
 from keepon.model.wire import OVERHEAD_BYTES
@@ -36,12 +36,18 @@ _LATE = re.compile(r'about ([0-9.e+-]+) of the frames of "" come late')
 _LAST = re.compile(r"[0-9]+")
 
 
+def _bound_ns(planned: PlannedStream) -> int | None:
+    """What a deadline is held against."""
+    known = planned.get("last_bit_ns", planned["bounds"]["delay_ns"])
+    return planned["bounds"].get("application_ns", known)
+
+
 def margins(scenario: Scenario, plan: Plan) -> list[tuple[int, str]]:
     """What deadlines leave beyond the bound in ns, of streams with both; least first."""
     found = []
     for stream in scenario.stream:
         planned = plan["streams"][stream.id]
-        bound_ns = planned.get("last_bit_ns", planned["bounds"]["delay_ns"])
+        bound_ns = _bound_ns(planned)
         if bound_ns is not None and stream.deadline_ns is not None:
             found.append((stream.deadline_ns - bound_ns, stream.id))
     return sorted(found, key=lambda entry: entry[0])
@@ -57,7 +63,7 @@ def streams(scenario: Scenario, plan: Plan, all_of_them: bool) -> Table:
         table.add_column(column, justify="right")
     for stream in shown:
         planned = plan["streams"][stream.id]
-        bound_ns = planned.get("last_bit_ns", planned["bounds"]["delay_ns"])
+        bound_ns = _bound_ns(planned)
         numbers = (stream.deadline_ns, bound_ns, own.get(stream.id))
         route = " ".join(planned["route"]) or "direct"
         table.add_row(escape(stream.id), escape(route), *map(_us, numbers))

@@ -53,8 +53,8 @@ public:
 };
 
 /// What a stage of a host is: how long it takes is drawn again each time.
-enum class HostStage { kWakeup, kStack, kDriver, kTimer, kRx };
-inline constexpr std::size_t kHostStages = 5;
+enum class HostStage { kWakeup, kStack, kDriver, kTimer, kRx, kDatapath, kDeliver };
+inline constexpr std::size_t kHostStages = 7;
 
 /// What a station offers its applications.
 class Host
@@ -68,6 +68,8 @@ public:
 	virtual HostCpu &Cpu() = 0;
 	/// The clock its threads sleep by.
 	virtual StationClock &SystemClock() = 0;
+	/// How far behind it the clock of a guest is now, on which its timers run.
+	virtual TimePs GuestBehind() = 0;
 	/// Whether that clock is set in the course of the run: what it reads at the start says
 	/// nothing of how it will read later.
 	virtual bool ClockSettles() const = 0;

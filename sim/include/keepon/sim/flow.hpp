@@ -25,6 +25,12 @@ struct StreamRecords {
 	std::vector<std::int8_t> verdict;
 	std::vector<std::vector<std::int64_t>> arrival_ps; // per listener, reference plane
 	std::vector<std::vector<std::int64_t>> stamp_ns;   // per listener, its own clock
+	// Per listener up to the last whose host has a way to the application: from the datapath of a
+	// guest, and by the application.
+	std::vector<std::vector<std::int64_t>> handed_ps;
+	std::vector<std::vector<std::int64_t>> read_ps;
+	bool guest = false;                  // its talker is one
+	std::vector<std::int64_t> queued_ps; // of a guest's frames: in the ring of its device
 
 	std::int64_t Count() const { return static_cast<std::int64_t>(verdict.size()); }
 	std::int64_t Append();
@@ -87,6 +93,11 @@ inline std::int64_t StreamRecords::Append()
 		column.push_back(-1);
 	for (auto &column : stamp_ns)
 		column.push_back(-1);
+	for (auto *columns : { &handed_ps, &read_ps })
+		for (auto &column : *columns)
+			column.push_back(-1);
+	if (guest)
+		queued_ps.push_back(-1);
 	return Count() - 1;
 }
 

@@ -42,6 +42,7 @@ class PortHost
 public:
 	/// Software has seen \p packet, which arrived at \p port.
 	virtual void Receive(Port &port, std::uint32_t packet) = 0;
+	virtual TimePs GuestBehind() = 0;
 
 protected:
 	~PortHost() = default;
@@ -170,6 +171,7 @@ private:
 	std::deque<std::uint32_t> rx_waiting_; // packets its softirq has not come to
 	Latency &driver_;
 	Latency &timer_;
+	Latency *datapath_; // of a guest
 	std::unique_ptr<Transmitter> transmitter_;
 	std::unique_ptr<Qdisc> timed_;      // of the release, which takes frames with a txtime
 	std::unique_ptr<QdiscTree> qdiscs_; // those of the spec, which take all frames

@@ -108,11 +108,13 @@ private:
 	struct Node {
 		std::string name;
 		std::optional<StationSpec> station_spec;
+		std::shared_ptr<HostCpu> cpu;     // of a station, and of its guests
 		std::unique_ptr<Station> station; // once it is linked
 		std::unique_ptr<Bridge> bridge;
 	};
 
 	const Node &NodeAt(NodeId node, const char *key) const;
+	std::shared_ptr<HostCpu> CpuOf(NodeId node);
 	void CheckNew(const std::string &name) const;
 	void CheckBuilding() const;
 	/// Whether \p a has a link to what it calls \p b.

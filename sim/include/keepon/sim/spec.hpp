@@ -106,7 +106,16 @@ struct HostSpec {
 	LatencySpec driver;
 	LatencySpec timer;
 	LatencySpec poll;
-	LatencySpec rx; // complete frame at the NIC to software's stamp
+	LatencySpec rx;       // complete frame at the NIC to software's stamp
+	LatencySpec datapath; // of a guest: between its driver and the NIC, either way
+	LatencySpec deliver;  // from there to the application that reads; 0: not modelled
+};
+
+/// A virtual machine: whose cores it runs on, and how far its clock is from the host's.
+struct GuestSpec {
+	std::int64_t host = -1;          // node of a station; -1: no guest
+	std::int64_t clock_error_ns = 0; // either way, another after each interval
+	std::int64_t clock_interval_ns = kNsPerS;
 };
 
 struct StationSpec {
@@ -116,6 +125,7 @@ struct StationSpec {
 	std::string sync = "ideal";      // name of a SyncKind
 	HostSpec host;
 	CpuSpec cpu;
+	GuestSpec guest;
 	std::int64_t ingress_latency_ns = 0; // off RX stamps, as ptp4l(8) ingressLatency
 	std::int64_t egress_latency_ns = 0;  // added to TX stamps, as ptp4l(8) egressLatency
 	std::int64_t occupancy_ns = 0;

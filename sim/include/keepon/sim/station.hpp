@@ -39,7 +39,9 @@ class Station final : public Host, public Onlooker, private PortHost
 {
 public:
 	/// \param spec  whose driver, release and sync are registered ones
-	Station(World &world, NodeId node, std::string name, const StationSpec &spec);
+	/// \param cpu  its cores, of which those of a host are its guests', too
+	Station(World &world, NodeId node, std::string name, const StationSpec &spec,
+		std::shared_ptr<HostCpu> cpu);
 	Station(const Station &) = delete;
 	Station &operator=(const Station &) = delete;
 	virtual ~Station() = default;
@@ -89,12 +91,13 @@ public:
 	{
 		return stages_.Of(stage, purpose);
 	}
-	HostCpu &Cpu() override { return cpu_; }
+	HostCpu &Cpu() override { return *cpu_; }
 	/// Of several NICs with clocks the first one's, unless PTP sets that.
 	StationClock &SystemClock() override
 	{
 		return follows_ ? system_clock_ : ports_[0]->Clock();
 	}
+	TimePs GuestBehind() override;
 	bool ClockSettles() const override { return sync_.settles; }
 	bool TakesTxtimes() const override { return release_.takes_txtimes; }
 	bool Refuses(FlowId flow) const override
@@ -112,6 +115,8 @@ public:
 	EventHandler &DriverEntry() override { return driver_enter_; }
 
 	const std::string &Name() const { return name_; }
+	/// Whether frames take a while to the application.
+	bool Delivers() const { return delivers_; }
 	const StationSpec &Spec() const { return spec_; }
 	std::deque<StreamRecovery> &Recoveries() { return recoveries_; }
 	std::uint32_t Ports() const { return static_cast<std::uint32_t>(ports_.size()); }
@@ -130,6 +135,8 @@ private:
 		SendPlain(pool_[static_cast<std::uint32_t>(frame)]);
 	}
 	void OnStalled(TimePs, std::uint64_t) {}
+	void Hand(FlowId flow, std::size_t listener, std::size_t seq);
+	void OnRead(TimePs now, std::uint64_t);
 
 	void Receive(Port &port, std::uint32_t packet) override;
 
@@ -161,7 +168,21 @@ private:
 	std::int64_t followed_phc_ps_ = 0;
 	std::int64_t followed_cpu_ps_ = 0;
 	HostStages stages_;
-	HostCpu cpu_;
+	std::shared_ptr<HostCpu> cpu_;
+	/// A frame on its way from the NIC to the application.
+	struct Reading {
+		FlowId flow;
+		std::size_t listener;
+		std::size_t seq;
+	};
+
+	bool delivers_;
+	HostCpu::Thread reader_;
+	std::deque<Reading> reading_;
+	TimePs handed_ = 0; // the last of them
+	Rng guest_clock_;
+	TimePs guest_behind_ = 0;
+	TimePs guest_until_ = 0;             // when it is another
 	std::deque<HostCpu::Thread> stalls_; // one for each core: firmware that has it
 	FramePool pool_;
 	std::vector<std::unique_ptr<Port>> ports_; // in order of the links
@@ -173,6 +194,7 @@ private:
 	std::uint32_t unknown_place_;
 	MemberEvent<&Station::OnDriverEnter> driver_enter_{ *this };
 	MemberEvent<&Station::OnStalled> stalled_{ *this };
+	MemberEvent<&Station::OnRead> read_{ *this };
 };
 
 } // namespace keepon::sim

@@ -135,6 +135,11 @@ def check_real(where: str, station: Station) -> None:
             f'{where}.driver` = "foreign": must be a driver of Linux here; take target sim, or'
             ' "standard" with release = "sleep"'
         )
+    if station.guest is not None:
+        raise ConfigError(
+            f"{where}.guest`: is a model of the simulator; take target sim, or run keepon-talk in"
+            " the virtual machine itself"
+        )
     if station.release == "reschedule":
         raise ConfigError(
             f'{where}.release` = "reschedule": no kernel has it; take target sim, or "txtime"'

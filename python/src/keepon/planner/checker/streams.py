@@ -10,6 +10,7 @@ from itertools import pairwise
 
 from keepon.model.plan import DelayTerms, PlannedStream
 from keepon.model.scenario import Station, Stream
+from keepon.planner.checker import guests
 from keepon.planner.checker.given import Given, Place, node, places
 from keepon.planner.checker.replay import Replay
 from keepon.planner.checker.runs import of_port
@@ -319,11 +320,24 @@ def _check_reached(given: Given, stream: Stream, reached: list[_Reached]) -> lis
         last_ps = max(entry[3] - late_ps[entry[1]] for entry in own)
         spread_ps = max(spread_ps, last_ps - min(entry[2] - late_ps[entry[1]] for entry in own))
     found = _compare(given, stream, max(0, worst_ps), math.ceil(spread_ps), least_ps)
-    return found or _check_last_bit(given, stream, reached)
+    end_ps = _last_bit_ps(given, stream, reached)
+    return found or _check_last_bit(given, stream, end_ps) or guests.check(given, stream, end_ps)
 
 
-def _check_last_bit(given: Given, stream: Stream, reached: list[_Reached]) -> list[str]:
-    """Check the bound to the last bit: what the links to listeners add to arrivals."""
+def _last_bit_ps(given: Given, stream: Stream, reached: list[_Reached]) -> int:
+    """When the last bit comes at the latest: what the links to listeners add to arrivals."""
+    releases_ns = given.releases_ns(stream.id)
+    ends = [places(way)[-1] for way in given.ways(stream.id)]
+    return max(
+        late_ps + frame_ps(given, stream.id, end, 1) - 1000 * releases_ns[turn]
+        for listener, turn, _, late_ps in reached
+        for end in ends
+        if end[1] == listener
+    )
+
+
+def _check_last_bit(given: Given, stream: Stream, last_ps: int) -> list[str]:
+    """Check the bound to the last bit."""
     entry = given.entry(stream.id)
     bound_ns = entry.get("last_bit_ns")
     wanted = stream.deadline_at == "last_bit" and entry["bounds"]["delay_ns"] is not None
@@ -331,14 +345,6 @@ def _check_last_bit(given: Given, stream: Stream, reached: list[_Reached]) -> li
         return [f"bound last_bit_ns of {stream.id} is {'missing' if wanted else 'not asked for'}"]
     if bound_ns is None:
         return []
-    releases_ns = given.releases_ns(stream.id)
-    ends = [places(way)[-1] for way in given.ways(stream.id)]
-    last_ps = max(
-        late_ps + frame_ps(given, stream.id, end, 1) - 1000 * releases_ns[turn]
-        for listener, turn, _, late_ps in reached
-        for end in ends
-        if end[1] == listener
-    )
     if not last_ps <= 1000 * bound_ns < last_ps + 1000:
         return [f"bound last_bit_ns of {stream.id} is not when its last bit arrives"]
     if stream.deadline_ns is not None and bound_ns > stream.deadline_ns:

@@ -125,6 +125,13 @@ def _refuse_stream(ground: Ground, flow: Flow) -> None:
                 f"must be at least {least_ns}, what its frames, the bridges' processing and the "
                 "cables take, and more for slots and clocks; raise it or move the stations closer",
             )  # fmt: skip
+        read_ns, stage = ground.read_ns(stream) or (0, "")
+        if stream.deadline_ns < least_ns + read_ns:
+            raise ground.wrong(
+                stream, "deadline_ns", str(stream.deadline_ns),
+                f"must be at least {least_ns + read_ns}, {stage}; raise it, use another"
+                " guest.datapath, or state the stage's cap_ns",
+            )  # fmt: skip
 
 
 def _rate_jitter_ns(ground: Ground, flow: Flow) -> int:

@@ -280,6 +280,8 @@ def stream_document(ground: Ground, placements: list[Placement]) -> PlannedStrea
         bounds["delay_ns"] = ceil_ns(delay_ps)
         bounds["jitter_ns"] = ceil_ns(spread_ps(placements))
         bounds["data_age_ns"] = ceil_ns(delay_ps) + stream.advance_ns
+        if ground.read_ns(stream) is not None:
+            bounds["application_ns"] = ceil_ns(max(map(ground.due_ps, placements)))
     listener = max(first.arrivals, key=lambda name: first.arrivals[name][1])
     document: PlannedStream = {
         "route": list(first.tree.paths[listener][1:-1]),
@@ -298,7 +300,7 @@ def stream_document(ground: Ground, placements: list[Placement]) -> PlannedStrea
         redundant.check(ground, placements)
         document["second_route"] = list(first.tree.second[1:-1])
     if station.bounded and stream.deadline_at == "last_bit":
-        document["last_bit_ns"] = ceil_ns(max(map(ground.due_ps, placements)))
+        document["last_bit_ns"] = ceil_ns(max(map(ground.last_bit_ps, placements)))
     if (slots := station.slots_of(stream)) > 1:
         document["frame_slots"] = slots
     if len(placements) > 1:

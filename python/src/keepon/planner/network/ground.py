@@ -12,7 +12,9 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+from keepon.model import guests
 from keepon.model.gates import GateList, Window, guard_ns
+from keepon.model.scenario import Stream
 from keepon.model.wire import (
     OVERHEAD_BYTES,
     PREAMBLE_BYTES,
@@ -183,9 +185,18 @@ class Ground(Ports):
         return max(late_ps, min(wide_ps, self._until_shut_ps(placement)))
 
     def due_ps(self, placement: Placement) -> int:
-        """Greatest delay to the bit of `deadline_at`."""
-        if placement.flow.stream.deadline_at == "first_bit":
+        """Greatest delay to the bit of `deadline_at`, or to the applications of guests."""
+        reading = self.read_ns(placement.flow.stream)
+        if placement.flow.stream.deadline_at == "first_bit" and reading is None:
             return placement.delay_ps
+        return self.last_bit_ps(placement) + (0 if reading is None else reading[0] * PS_PER_NS)
+
+    def read_ns(self, stream: Stream) -> tuple[int, str] | None:
+        """`guests.read_ns` of a stream's listeners."""
+        return guests.read_ns(self.scenario, stream.listeners)
+
+    def last_bit_ps(self, placement: Placement) -> int:
+        """Greatest delay to a frame's last bit."""
         ends_ps = []
         for leg in placement.tree.legs:
             if leg.there in placement.arrivals:

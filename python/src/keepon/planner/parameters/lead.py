@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from keepon.model import guests
 from keepon.model.hosts import etf_delta_ns
 from keepon.model.qdiscs import stations
 from keepon.model.scenario import Station
@@ -120,8 +121,9 @@ def hand_over(station: Station, host: Host) -> HandOver | None:
     if station.release == "sleep":
         return None
     stages = [host.stages[name] for name in ("wakeup", "stack", "driver")]
-    usual = sum(stage.usual_ns for stage in stages) + host.shared_ns
-    worst = sum(stage.worst_ns for stage in stages) + host.shared_ns
+    usual_ns, worst_ns = guests.out_ns(station)
+    usual = sum(stage.usual_ns for stage in stages) + host.shared_ns + usual_ns
+    worst = sum(stage.worst_ns for stage in stages) + host.shared_ns + worst_ns
     tree = stations.tree_of(station)
     if tree is not None:
         limit_ns = stations.held_back_ns(tree)
@@ -129,7 +131,7 @@ def hand_over(station: Station, host: Host) -> HandOver | None:
         limit_ns = etf_delta_ns(station) if station.release == "etf" else None
     if limit_ns is None:
         return HandOver(usual, worst)
-    behind_ns = host.stages["timer"].usual_ns + host.stages["driver"].usual_ns
+    behind_ns = host.stages["timer"].usual_ns + host.stages["driver"].usual_ns + usual_ns
     return HandOver(usual, worst, limit_ns, behind_ns + host.shared_ns)
 
 

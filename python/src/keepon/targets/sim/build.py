@@ -211,6 +211,35 @@ class Build:
             arrival_ps=self._network_time(frames.arrival_ps),
         )
 
+    def stages(self, name: str, seq: IntArray) -> dict[str, IntArray]:
+        """How long the messages of these numbers were at each stage, in ps, and the whole from the
+        txtime to the application; nothing where no host has a way to that. Sums of a message are
+        the whole.
+        """
+        raw = self.simulation.frames(self.streams[name])
+        if "read_ps" not in raw:
+            return {}
+        guests = np.flatnonzero(np.any(raw["read_ps"] != results.NONE, axis=1))
+        seq = seq[seq < raw["seq"].size]
+        seq = seq[np.all(raw["read_ps"][guests][:, seq] != results.NONE, axis=0)]
+        if not seq.size or not guests.size:
+            return {}
+        due_ps = (raw["txtime_ns"][seq] - self.epoch_ns) * 1000
+        times = {key: raw[key][guests][:, seq] for key in ("arrival_ps", "handed_ps", "read_ps")}
+        times |= {key: raw[key][seq] for key in ("submit_ps", "queued_ps") if key in raw}
+        if self.scenario.sync.by_ptp:
+            times = {key: self._network_time(value) for key, value in times.items()}
+        queued_ps = times.get("queued_ps", times["submit_ps"])
+        found = {
+            "application, stack, queue": queued_ps - due_ps,
+            "datapath out": times["submit_ps"] - queued_ps,
+            "wire": times["arrival_ps"] - times["submit_ps"],
+            "datapath in": times["handed_ps"] - times["arrival_ps"],
+            "stack, application": times["read_ps"] - times["handed_ps"],
+            "whole": times["read_ps"] - due_ps,
+        }
+        return {name: values for name, values in found.items() if np.any(values)}
+
     def _network_time(self, times_ps: IntArray) -> IntArray:
         """True times as network time since the epoch; what did not happen stays so."""
         flat = np.ascontiguousarray(times_ps).reshape(-1)

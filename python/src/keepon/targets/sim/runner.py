@@ -23,6 +23,7 @@ from keepon.measure.sightings import LOAD, PTP, STREAM, Seen, Sighting, verdict_
 from keepon.measure.simulated import Bridge as RawBridge
 from keepon.measure.simulated import Flow, LoadFlow, tcp_result
 from keepon.measure.simulated import StationPort as RawPort
+from keepon.measure.statistics import summary
 from keepon.model import foreign, outcomes, overload
 from keepon.model.hosts import Sourced
 from keepon.model.plan import Plan
@@ -151,6 +152,12 @@ def _stream_document(
     )  # fmt: skip
     if stream.redundancy > 1:
         document["copies"] = whole["lost"]
+    if stages_ps := build.stages(stream.id, frames.seq):
+        document["stages_ns"] = {name: summary(each, 1000) for name, each in stages_ps.items()}
+        if (bound_ns := entry["bounds"].get("application_ns")) is not None:
+            checks = document["bound_check"]
+            checks["application_ns"] = results.check(bound_ns, int(stages_ps["whole"].max()))
+            document["outcome"] = outcomes.of_stream(document["due"], document["missing"], checks)
     document["delay_series"] = delay_series(frames, window_ns[0])
     document["delay_distribution"] = delay_distribution(frames)
     if padded:

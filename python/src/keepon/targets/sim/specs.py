@@ -3,8 +3,17 @@
 
 from __future__ import annotations
 
-from keepon._sim import CpuSpec, HostSpec, KeeponSpec, LatencySpec, NicSpec, PortSpec, StationSpec
-from keepon.model import foreign
+from keepon._sim import (
+    CpuSpec,
+    GuestSpec,
+    HostSpec,
+    KeeponSpec,
+    LatencySpec,
+    NicSpec,
+    PortSpec,
+    StationSpec,
+)
+from keepon.model import foreign, guests
 from keepon.model.driverfields import driver_fields
 from keepon.model.hosts import (
     ETF_DELTA_NS,
@@ -76,16 +85,17 @@ def nic_spec(station: Station, driver: str) -> tuple[NicSpec, list[Sourced]]:
     return spec, used
 
 
-def cpu_spec(station: Station) -> tuple[CpuSpec, list[Sourced]]:
+def cpu_spec(scenario: Scenario, station: Station) -> tuple[CpuSpec, list[Sourced]]:
     """The cores of a host whose software contends for them, all chosen; nothing if it does not."""
-    host = station.host
-    if isinstance(host, str) or not host.cores:
+    own = station if station.guest is None else scenario.station_named(station.guest.host)
+    host, cores = own.host, guests.cores(scenario, station)
+    if isinstance(host, str) or not cores:
         return CpuSpec(), []
-    spec = CpuSpec(cores=host.cores, irq_ns=host.irq_ns, softirq_ns=host.softirq_ns)
+    spec = CpuSpec(cores=cores, irq_ns=host.irq_ns, softirq_ns=host.softirq_ns)
     used = [
         chosen(f"host: {key}", value, "scenario: host table")
         for key, value in (
-            ("cores", host.cores),
+            ("cores", cores),
             ("irq_ns", host.irq_ns),
             ("softirq_ns", host.softirq_ns),
         )
@@ -146,7 +156,9 @@ def station_spec(
             delta = chosen(f"etf_delta_ns ({driver})", delta_ns, "scenario", "timer")
         sources = [*sources, delta]
     nic, nic_sources = nic_spec(station, driver)
-    cpu, cpu_sources = cpu_spec(station)
+    cpu, cpu_sources = cpu_spec(scenario, station)
+    way, way_sources = guests.stages(station)
+    stages, sources = stages | way, [*sources, *way_sources]
     host = HostSpec(**{name: LatencySpec(**vars(stage)) for name, stage in stages.items()})
     spec = StationSpec(
         driver=driver,
@@ -164,6 +176,12 @@ def station_spec(
         nic=nic,
         qdisc=own_qdiscs,
     )
+    if station.guest is not None:
+        spec.guest = GuestSpec(
+            host=[each.name for each in scenario.station].index(station.guest.host),
+            clock_error_ns=guests.clock_error_ns(station.guest),
+            clock_interval_ns=guests.CLOCK_INTERVAL_NS,
+        )
     ptp_sources = timesync.set_by_ptp(spec, scenario, station)
     if driver == "keepon":
         slots = [keepon_spec(station, plan["stations"][port]) for port in ports]
