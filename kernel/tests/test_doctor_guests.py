@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from guest_pair import bridge, emulator, namespace
 from guest_python import PYTHON, python_files
 from jsonschema import Draft202012Validator
 from keepon.model import document_schemas
@@ -108,3 +109,29 @@ def test_text_in_a_guest_is_plain(guest: GuestResult) -> None:
     text = guest.files["card.txt"].decode()
     assert "\x1b" not in text
     assert max(len(line) for line in text.splitlines() if " $ " not in line) <= 80
+
+
+def test_a_guest_with_queues_of_virtio(tmp_path: Path) -> None:
+    """Four queues on one vCPU: the kernel takes them, and gates with them, without a word."""
+    with namespace() as within, bridge(within, tmp_path) as (net, _):
+        guest = run_guest(
+            get_kernel("6.12"), HERE / "guest_doctor.sh", python_files(TRIED, tmp_path),
+            tools=[PYTHON, CTYPES, "ethtool"], environment={"PYTHON": PYTHON.name}, mode="smp",
+            qemu_args=["-smp", "1", *net, "-device", "virtio-net-pci,netdev=net,mq=on,romfile="],
+            qemu=emulator(within, tmp_path),
+        ).check()  # fmt: skip
+    assert guest.tap.problems() == [], guest.stdout
+    found = {
+        case: {each["name"]: each for each in document(guest, case)["checks"]}
+        for case in ("first", "many", "mended")
+    }
+    first, many, mended = found.values()
+    assert first["guest"]["found"].startswith("it is a guest of QEMU: its host must give each of")
+    assert first["clock source"]["state"] in ("ok", "problem")  # as QEMU finds the host's TSC
+    assert first["host's clock"]["state"] == "note"  # without KVM there is none
+    names = ("driver", "queues", "link")
+    states = [[each[name]["state"] for name in names] for each in found.values()]
+    assert states == [["note", "ok", "note"], ["note", "problem", "note"], ["note", "ok", "ok"]]
+    assert many["queues"]["found"] == "4 of 4 queues, 1 vCPU: a queue takes a vCPU of its own"
+    assert many["link"]["remedy"] == "ethtool -s eth0 speed 1000 duplex full"
+    assert mended["link"]["found"] == "1000 Mb/s"

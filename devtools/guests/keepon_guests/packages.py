@@ -98,7 +98,7 @@ def offered_names(pattern: str, lists: str | None = None) -> list[str]:
     return [line.split()[0] for line in run_host(command).splitlines() if line]
 
 
-def dependencies(names: list[str], lists: str) -> list[str]:
+def dependencies(names: list[str], lists: str | None) -> list[str]:
     """The packages `names` and all that they depend on, as far as a dependency names one
     package.
     """

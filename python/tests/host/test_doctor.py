@@ -165,7 +165,27 @@ def hidden(machine: Machine) -> None:
 
 
 Change = Callable[[Machine], object]
+
+
+def guest(machine: Machine, clock: str = "", source: str = "kvm-clock") -> None:
+    machine.write("proc/cpuinfo", "flags\t\t: fpu hypervisor lahf_lm")
+    machine.write("proc/stat", "cpu  60 0 20 100 0 0 0 20 0 0\ncpu0 60 0 20 100 0 0 0 20 0 0")
+    machine.write("sys/class/dmi/id/sys_vendor", "QEMU")
+    machine.write("sys/devices/system/clocksource/clocksource0/current_clocksource", source)
+    machine.write("sys/class/ptp/ptp0/clock_name", "vmclock")
+    machine.write("sys/class/ptp/ptp1/clock_name", clock)
+
+
 CASES: list[tuple[str, Change, str, str, str]] = [
+    ("guest", guest, "note", "each of its 4 vCPUs a core that nothing else runs on (other work has"
+     " had 10.0% of", ""),
+    ("clock source", guest, "ok", "kvm-clock", ""),
+    ("clock source", lambda m: guest(m, source="hpet"), "problem", "it is hpet, which is slow", ""),
+    ("host's clock", guest, "note", "none: ptp_kvm is not loaded", "modprobe ptp_kvm"),
+    ("host's clock", lambda m: guest(m, "KVM virtual PTP"), "ok", "/dev/ptp1 is the host's REAL",
+     ""),
+    ("host's clock", lambda m: guest(m, "Virtio PTP type 1/variant 0"), "ok",
+     "refclock PHC /dev/ptp1 poll 0 tai", ""),
     ("keepon", not_installed, "problem", "but for 6.1.0-55-amd64", "for m in native keepon "),
     ("keepon", installed, "ok", "the first link loads it", ""),
     ("keepon", no_list, "unknown", "no list of modules", f"depmod {RELEASE}"),

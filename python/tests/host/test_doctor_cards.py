@@ -17,7 +17,7 @@ from doctor_trees import GOOD, SYNCHRONISED, UNSEEN, Machine, good_machine
 from keepon.errors import ConfigError, EnvironmentProblemError, shell_word
 from keepon_host import bind
 from keepon_host.doctor import cards, command, measured
-from keepon_host.doctor.asked import Card, Clock, Eee, Moderation, Pause, Stamping, ask
+from keepon_host.doctor.asked import Card, Channels, Clock, Eee, Moderation, Pause, Stamping, ask
 from keepon_host.doctor.checks import Check, Unseen
 from keepon_host.doctor.tree import NET
 from keepon_papers import survey
@@ -81,6 +81,14 @@ def i219(machine: Machine) -> None:
     machine.write(f"{ETH0}/device/device", "0x15b8")
 
 
+def virtio(used: int, most: int) -> Card:
+    return its(driver="virtio_net", channels=Channels(used, most))
+
+
+def one_cpu(machine: Machine) -> None:
+    machine.write("sys/devices/system/cpu/online", "0")
+
+
 Change = Callable[[Machine], object]
 CASES: list[tuple[str, Card, Change, str, str, str]] = [
     ("driver", its(driver="igb"), same, "note", "keepon_intel in place of igb (I210, seen on",
@@ -91,7 +99,8 @@ CASES: list[tuple[str, Card, Change, str, str, str]] = [
      "keepon start eth0"),
     ("driver", its(driver="r8169"), i219, "note", "generic (r8169): Keepon has no driver",
      "keepon start eth0"),
-    ("driver", its(driver="virtio_net"), i219, "problem", "no (virtio_net): a virtual card", ""),
+    ("driver", its(driver="veth"), i219, "problem", "no (veth): a virtual card", ""),
+    ("driver", virtio(1, 4), i219, "note", "no (virtio_net): the link is on its host's card", ""),
     ("driver", its(driver="cfg80211"), without_a_bus, "problem", "no Ethernet card of a bus", ""),
     ("driver", its(driver=UNSEEN), without_a_bus, "unknown", "is not to be seen", ""),
     ("driver", its(driver="keepon"), same, "ok", "it is a Keepon link", ""),
@@ -101,6 +110,17 @@ CASES: list[tuple[str, Card, Change, str, str, str]] = [
      "ethtool -s eth0 duplex full autoneg on"),
     ("link", GOOD, lambda m: m.write(f"{ETH0}/speed", "-1"), "unknown", "how fast", ""),
     ("link", GOOD, lambda m: m.write(f"{ETH0}/speed", "fast"), "unknown", "not understood", ""),
+    ("link", virtio(1, 4), lambda m: m.write(f"{ETH0}/speed", "-1"), "note", "it for 10 Mb/s",
+     "ethtool -s eth0 speed 1000 duplex full"),
+    ("queues", virtio(4, 8), same, "ok", "4 of 8 queues, 4 vCPUs", ""),
+    ("queues", virtio(4, 4), one_cpu, "problem", "4 of 4 queues, 1 vCPU: a queue takes a vCPU of",
+     "ethtool -L eth0 combined 1"),
+    ("queues", virtio(1, 8), same, "note", "1 of 8 queues, 4 vCPUs: fewer classes",
+     "ethtool -L eth0 combined 4"),
+    ("queues", virtio(1, 1), same, "note", "1 of 1 queue, 4 vCPUs: for more classes the host must"
+     " give it queues='4'", ""),
+    ("queues", its(driver="virtio_net"), same, "note", "does not say how many", ""),
+    ("queues", its(driver="virtio_net", channels=UNSEEN), same, "unknown", "did not say", ""),
     ("PHC", its(stamping=UNSEEN), same, "unknown", "did not say", ""),
     ("PHC", its(stamping=None), same, "note", "none; a Keepon link on it", ""),
     ("PHC", its(stamping=no_phc()), same, "note", "none; a Keepon link on it", ""),

@@ -27,7 +27,7 @@ from keepon_host.link.netlink import (
     parse_attributes,
 )
 
-GDRVINFO, GCOALESCE, GPAUSEPARAM = 0x03, 0x0E, 0x12
+GDRVINFO, GCOALESCE, GPAUSEPARAM, GCHANNELS = 0x03, 0x0E, 0x12, 0x3C
 GFEATURES, GET_TS_INFO, GEEE = 0x3A, 0x41, 0x44
 SS_FEATURES = 4
 
@@ -87,6 +87,14 @@ class Moderation:
 
 
 @dataclass(frozen=True)
+class Channels:
+    """ETHTOOL_GCHANNELS: queues that both send and receive, in use and at most."""
+
+    used: int
+    most: int
+
+
+@dataclass(frozen=True)
 class Card:
     """What a driver says; None: it does not have it.
 
@@ -105,6 +113,7 @@ class Card:
     qdiscs: list[str] | Unseen
     phc_ns: int | Unseen | None
     moderation: Moderation | Unseen | None
+    channels: Channels | Unseen | None = None
 
 
 @dataclass(frozen=True)
@@ -133,6 +142,7 @@ def ask(name: str) -> Card:
         _qdiscs(name),
         _phc_ahead(Path(f"/dev/ptp{phc}")) if phc >= 0 else None,
         _answer(lambda: _moderation(name)),
+        _answer(lambda: _channels(name)),
     )
 
 
@@ -202,6 +212,12 @@ def _moderation(name: str) -> Moderation:
     answer = ethtool.call(name, struct.pack("=I88x", GCOALESCE))
     its = struct.unpack("=23I", answer)  # struct ethtool_coalesce
     return Moderation(its[1], its[2], bool(its[10]), its[5], its[6], bool(its[11]))
+
+
+def _channels(name: str) -> Channels:
+    answer = ethtool.call(name, struct.pack("=I32x", GCHANNELS))
+    its = struct.unpack("=9I", answer)  # struct ethtool_channels
+    return Channels(its[8], its[4])
 
 
 def _features(name: str) -> dict[str, bool]:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from keepon_host.doctor import asked, setters
+from keepon_host.doctor import asked, guest, setters
 from keepon_host.doctor.cards import GENERIC, LENDING, NO, known
 from keepon_host.doctor.checks import (
     NOTE,
@@ -31,9 +31,11 @@ LINK_KIND = "keepon"
 
 
 def checks(tree: Tree, name: str, card: asked.Card) -> list[Named]:
+    virtio = card.driver == guest.VIRTIO
+    queues = [("queues", lambda: guest.queues(tree, name, card.channels))]
     return [
         ("driver", lambda: driver(tree, name, card)),
-        ("link", lambda: link(tree, name)),
+        ("link", lambda: link(tree, name, virtio)),
         ("PHC", lambda: phc(card)),
         ("PHC's time", lambda: phc_time(tree, name, card)),
         ("RX filters", lambda: filters(card)),
@@ -42,6 +44,7 @@ def checks(tree: Tree, name: str, card: asked.Card) -> list[Named]:
         ("pause frames", lambda: pause(name, card)),
         ("moderation", lambda: moderation(tree, name, card)),
         ("qdiscs", lambda: qdiscs(name, card)),
+        *(queues if virtio else ()),
     ]
 
 
@@ -76,7 +79,8 @@ def driver(tree: Tree, name: str, card: asked.Card) -> Answer:
     if its in LENDING:
         return Answer(OK, f"yes: {shown} lends its ring")
     if found.backend == NO:
-        return Answer(PROBLEM, f"no ({shown}): {found.why}")
+        state = NOTE if its == guest.VIRTIO else PROBLEM
+        return Answer(state, f"no ({shown}): {found.why}")
     if found.backend == GENERIC:
         return Answer(NOTE, f"generic ({shown}): {found.why}", f"keepon start {shell_word(name)}")
     return Answer(
@@ -86,7 +90,7 @@ def driver(tree: Tree, name: str, card: asked.Card) -> Answer:
     )
 
 
-def link(tree: Tree, name: str) -> Answer:
+def link(tree: Tree, name: str, virtio: bool) -> Answer:
     """Is there a wire?"""
     folder = f"{NET}/{name}"
     flags = int(tree.text(f"{folder}/flags") or "0", 16)
@@ -98,6 +102,12 @@ def link(tree: Tree, name: str) -> Answer:
         speed = tree.text(f"{folder}/speed") or "-1"
     except OSError:  # its driver does not say
         speed = "-1"
+    if int(speed) <= 0 and virtio:
+        return Answer(
+            NOTE,
+            "its host does not say how fast it is, and taprio takes it for 10 Mb/s",
+            f"ethtool -s {shell_word(name)} speed 1000 duplex full",
+        )
     if int(speed) <= 0:
         return Answer(UNKNOWN, "its driver does not say how fast it is")
     if tree.text(f"{folder}/duplex") == "half":

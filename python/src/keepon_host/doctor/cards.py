@@ -71,9 +71,10 @@ DRIVERS = {
         name: Known(NO, "", _VIRTUAL)
         for name in (
             "bonding", "bridge", "dummy", "ena", "gve", "hv_netvsc", "ifb", "macvlan", "mana",
-            "openvswitch", "team", "tun", "veth", "virtio_net", "vmxnet3", "vif", "xen_netfront",
+            "openvswitch", "team", "tun", "veth", "vmxnet3", "vif", "xen_netfront",
         )
     },
+    "virtio_net": Known(NO, "", "the link is on its host's card, which sends for its guests"),
     "802.1Q VLAN Support": Known(NO, "", "a VLAN sends through the card below it"),
 }  # fmt: skip
 """What is known of the kernel's drivers, by the name that ethtool shows."""

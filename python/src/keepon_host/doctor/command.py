@@ -10,7 +10,7 @@ from dataclasses import asdict
 from typing import Any, TextIO
 
 from keepon_host import __version__
-from keepon_host.doctor import card, machine, measured, modules
+from keepon_host.doctor import card, guest, machine, measured, modules
 from keepon_host.doctor.asked import Card, Clock, ask, clock
 from keepon_host.doctor.cards import LENDING
 from keepon_host.doctor.checks import (
@@ -67,7 +67,7 @@ def examine(
         return card.phc(asking(each)).state == OK
 
     of_machine = machine.checks(tree, clocks(), has_phc, name)
-    checks = go_through(MACHINE, [*modules.checks(tree), *of_machine])
+    checks = go_through(MACHINE, [*modules.checks(tree), *of_machine, *guest.checks(tree)])
     checks.append(_tools(tree))
     if name is not None:
         return checks + _card(tree, name, asking(name), measuring, peer)
