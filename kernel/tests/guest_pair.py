@@ -137,8 +137,7 @@ def run_pair(switch: str, family: str, folder: Path, publisher: Path) -> dict[st
         nets = stack.enter_context(SWITCHES[switch](within, folder))
         qemu = emulator(within, folder)
         threads = stack.enter_context(ThreadPoolExecutor(len(ROLES)))
-        # QEMU 7.2 without KVM crashes where a vhost-user device has MSI-X
-        # (msix_set_vector_notifiers of vhost_net_start).
+        # QEMU 7.2 needs 0 for vhost-user without KVM.
         vectors = 2 * QUEUES + 2 if switch == "bridge" else 0
         cpus = ["-smp", str(QUEUES)]
         device = f"virtio-net-pci,netdev=net,mq=on,vectors={vectors},romfile="
