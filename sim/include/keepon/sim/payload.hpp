@@ -5,6 +5,7 @@
 //   18 zero, 20 flow, 24 sequence, 32 pattern
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 
@@ -24,6 +25,8 @@ struct PayloadHeader {
 	std::int64_t seq;
 };
 static_assert(sizeof(PayloadHeader) == kPayloadHeaderBytes);
+
+inline constexpr std::uint64_t kPatternStep = 0x9e3779b97f4a7c15u; // from word to word
 
 /// First word of the pattern; no byte of it is 0, so a frame cut short is noticed.
 inline std::uint64_t PatternStart(const PayloadHeader &header)
@@ -73,9 +76,11 @@ inline void WritePayload(std::uint8_t *data, std::uint32_t frame_bytes, NodeId t
 {
 	const PayloadHeader header = MakeHeader(talker, to, flow, seq);
 	std::memcpy(data, &header, sizeof(header));
+	const std::size_t end = frame_bytes - KPN_FCS_BYTES;
 	std::uint64_t word = PatternStart(header);
-	for (std::uint32_t at = sizeof(header); at < frame_bytes - KPN_FCS_BYTES;
-	     at += 8, word += 0x9e3779b97f4a7c15u)
+	// Compilers make vectors of this as the index cannot wrap: std::uint32_t could.
+#pragma GCC unroll 4
+	for (std::size_t at = sizeof(header); at < end; at += 8, word += kPatternStep)
 		std::memcpy(data + at, &word, 8);
 }
 
@@ -101,15 +106,19 @@ inline bool CheckPayload(const std::uint8_t *data, NodeId talker, const FrameHea
 	const PayloadHeader expected = MakeHeader(talker, to, header.flow, header.seq);
 	std::uint64_t word = PatternStart(header);
 	std::uint64_t differences = 0;
-	std::uint32_t at = sizeof(header);
 	std::uint64_t value;
 
 	if (data_bytes > wire_bytes || std::memcmp(&header, &expected, sizeof(header)) != 0)
 		return false;
-	for (; at + 8 <= data_bytes; at += 8, word += 0x9e3779b97f4a7c15u) {
-		std::memcpy(&value, data + at, 8);
-		differences |= value ^ word;
+	const std::size_t words = (data_bytes - sizeof(header)) / 8;
+	std::uint64_t next = word;
+#pragma GCC unroll 4
+	for (std::size_t i = 0; i < words; i++, next += kPatternStep) {
+		std::memcpy(&value, data + sizeof(header) + 8 * i, 8);
+		differences |= value ^ next;
 	}
+	std::size_t at = sizeof(header) + 8 * words;
+	word += words * kPatternStep;
 	for (; at < data_bytes; at++, word >>= 8)
 		differences |= data[at] ^ (word & 0xff);
 	for (; at + 8 <= wire_bytes; at += 8) {
