@@ -32,6 +32,7 @@ from keepon.report import terminal
 from keepon.targets.runs import Outcome, Progress
 from keepon_papers import casestudy, registry
 from keepon_papers.document import read as read_study
+from keepon_papers.published import load as load_published
 from keepon_papers.report import case_page, study_page
 from keepon_papers.reproduction import Reproduction
 from keepon_papers.spread import Spread, read
@@ -113,11 +114,17 @@ def reproduce(
             show_default=False,
         ),
     ] = None,
+    listed: Annotated[
+        bool, typer.Option("--list", help="List the published figures, each with its state.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """A published figure again, ours beside the published: the habitat case study in full, or a
     study by its name.
     """
+    if listed:
+        _list_figures(as_json)
+        return
     found = registry.find(study)
     who = {"workers": workers, "cluster": cluster}
     options = {"sets": sets} if found is None else {"sets": sets, **who}
@@ -164,6 +171,20 @@ def reproduce(
         for line in case_page.reproduction_lines(extra):
             terminal.say(line)
     raise typer.Exit(code)
+
+
+def _list_figures(as_json: bool) -> None:
+    """Print what became of every published figure and table."""
+    figures = load_published("figures")
+    if as_json:
+        shared.print_json(figures)
+        return
+    table = Table("published", "state", "study or row of tests/requirements.toml, and reason")
+    for source, entries in figures.items():
+        for name, entry in entries.items():
+            said = [", ".join(entry.get("by", [])), entry.get("why", "")]
+            table.add_row(f"{source}.{name}", entry["state"], ": ".join(filter(None, said)))
+    terminal.show(table)
 
 
 def reproduce_scenario(

@@ -11,6 +11,7 @@ import json
 import re
 import subprocess
 import sys
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -324,6 +325,57 @@ def test_cells_are_shown_with_the_digits_of_their_column(whole: dict[str, Any]) 
     assert row["ours"] == 39
     assert ">39</td>" in page
     assert "NaN" not in page
+
+
+NUMBERED = {
+    "keepon": {"fig": [*range(1, 30)], "table": [*range(1, 7)], "example": [1, 2, 3]},
+    "fejes": {"fig": [1, 2, 3]},
+    "mitsubishi": {"fig": [2, *range(5, 20)], "table": [*range(1, 12)]},
+    "garbugli": {"fig": [2, 4, 5]},
+}
+"""What the recorded facts of each document number."""
+
+
+def test_every_published_figure_is_listed_with_a_state_that_holds(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert keepon(monkeypatch, "reproduce", "--list", "--json") == 0
+    figures = json.loads(capsys.readouterr().out)
+    for source, kinds in NUMBERED.items():
+        wanted = {f"{kind}{number}" for kind, numbers in kinds.items() for number in numbers}
+        assert wanted <= set(figures[source])
+    path = Path(__file__).parents[2] / "tests" / "requirements.toml"
+    rows = {row["id"]: row for row in tomllib.loads(path.read_text(encoding="utf-8"))["row"]}
+    studies = {"habitat", *STUDIES}
+    repeated = set()
+    for source, entries in figures.items():
+        for name, entry in entries.items():
+            said = f"{source}.{name}"
+            named = re.findall(r"\b[A-Z]\d+\b", entry.get("why", ""))
+            if entry["state"] == "study":
+                assert entry["by"] and set(entry["by"]) <= studies, said
+                repeated |= set(entry["by"])
+            elif entry["state"] == "tests":
+                assert entry["by"] and all(rows[row].get("test") for row in entry["by"]), said
+            else:
+                assert entry["state"] in ("hardware", "text", "open") and entry["why"], said
+                assert bool(named) == (entry["state"] != "text"), said
+            state = {"open": "open", "hardware": "context"}.get(entry["state"], "contradicted")
+            assert all(rows[row]["state"] == state for row in named), said
+            contradicted = [row for row in entry.get("by", []) if row in rows
+                            and rows[row]["state"] == "contradicted"]  # fmt: skip
+            assert set(contradicted) <= set(named), said
+    assert repeated == studies
+
+
+def test_the_list_has_a_line_for_each_figure(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert keepon(monkeypatch, "reproduce", "--list") == 0
+    shown = capsys.readouterr().out
+    assert re.search(r"keepon\.fig17 +study +fig17\n", shown)
+    assert re.search(r"keepon\.fig14 +tests +E1, E2\n", shown)
+    assert re.search(r"keepon\.fig24 +hardware +temperatures of a board", shown)
 
 
 @pytest.mark.slow
