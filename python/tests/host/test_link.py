@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from keepon.errors import ConfigError, EnvironmentProblemError
 from keepon_host.cli import main
-from keepon_host.link import commands, netlink, options, slots, tables
+from keepon_host.link import commands, netlink, options, slots
 
 KERNEL = Path(__file__).parents[3] / "kernel"
 PLUGIN = (KERNEL / "plugin" / "link_keepon.c").read_text()
@@ -235,16 +235,16 @@ TABLE_UAPI = (KERNEL / "include" / "uapi" / "keepon_table.h").read_text()
 def test_numbers_of_class_tables_are_those_of_the_kernel() -> None:
     commands_of = re.findall(r"^\tKEEPON_CMD_(\w+),", TABLE_UAPI, re.MULTILINE)
     assert [commands_of.index(name) for name in ("TABLE_GET", "TABLE_PUT")] == [
-        tables.TABLE_GET,
-        tables.TABLE_PUT,
+        commands.TABLE_GET,
+        commands.TABLE_PUT,
     ]
     names = re.findall(r"^\tKEEPON_TABLE_(\w+),", TABLE_UAPI, re.MULTILINE)
     assert [names.index(name) for name in ("ID", "SLOTS", "OFFSET", "MASKS")] == [
-        tables.ID, tables.SLOTS, tables.OFFSET, tables.MASKS,
+        commands.TABLE_ID, commands.TABLE_SLOTS, commands.TABLE_OFFSET, commands.TABLE_MASKS,
     ]  # fmt: skip
-    assert re.findall(r'KEEPON_TABLE_FAMILY "(\w+)"', TABLE_UAPI) == [tables.FAMILY]
+    assert re.findall(r'KEEPON_TABLE_FAMILY "(\w+)"', TABLE_UAPI) == [commands.TABLE_FAMILY]
     module = (KERNEL / "keepon" / "table.c").read_text()
-    assert re.findall(r"PART_SLOTS = (\d+)", module) == [str(tables.PART_SLOTS)]
+    assert re.findall(r"PART_SLOTS = (\d+)", module) == [str(commands.PART_SLOTS)]
 
 
 # ---- messages ----

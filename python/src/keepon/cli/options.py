@@ -105,22 +105,12 @@ def check_apart(option: str, path: Path | None, *inputs: Path | None) -> None:
         )
 
 
-def check_alone(context: typer.Context, chosen: str, may_go_with: Collection[str] = ()) -> None:
+def check_without(context: typer.Context, chosen: str, unused: Collection[str | None]) -> None:
     """Refuse what was typed beside an option that has no use for it.
 
     Args:
         chosen: the parameter of that option.
-        may_go_with: parameters it has a use for.
-
-    Raises:
-        ConfigError: there is another one.
-    """
-    others = {each.name for each in context.command.params} - {chosen, *may_go_with}
-    check_without(context, chosen, others)
-
-
-def check_without(context: typer.Context, chosen: str, unused: Collection[str | None]) -> None:
-    """The same of a few parameters.
+        unused: those it has no use for.
 
     Raises:
         ConfigError: one of them was typed.

@@ -19,14 +19,76 @@ from typing import Any, TypeVar
 from keepon_host import alone
 from keepon_host.errors import ConfigError, EnvironmentProblemError, KeeponError
 from keepon_host.link import netlink, options
-from keepon_host.link.netlink import Link, RefusedError, Route
-from keepon_host.link.tables import Tables
+from keepon_host.link.netlink import Generic, Link, RefusedError, Route, attribute
 
 KIND = "keepon"
 T = TypeVar("T")
 _NAME = re.compile(r"[^\s/:\0]{1,15}")
 _UNKNOWN_TYPE = "Unknown device type"  # the kernel's own sentence, together with EOPNOTSUPP
 _LACKS = {errno.ENOMEM, errno.ENOBUFS, errno.ENFILE, errno.EMFILE, errno.EINTR, errno.EAGAIN}
+
+TABLE_FAMILY = "keepon"  # generic netlink, kernel/include/uapi/keepon_table.h
+TABLE_VERSION = 1
+
+# KEEPON_CMD_*
+TABLE_GET = 2
+TABLE_PUT = 3
+
+# KEEPON_TABLE_*
+TABLE_ID = 2
+TABLE_SLOTS = 3
+TABLE_OFFSET = 4
+TABLE_MASKS = 5
+
+PART_SLOTS = 2048
+_MASK_BYTES = 2
+_ALL_CLASSES = b"\xff\xff"
+
+
+def _number(value: int) -> bytes:
+    return struct.pack("=I", value)
+
+
+class Tables(Generic):
+    """A socket for class tables of any length, handed over in parts: packed masks of 16 bits in
+    host order. What it handed over goes when it is closed.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(TABLE_FAMILY, TABLE_VERSION)
+
+    def offer(self, table: bytes) -> bytes:
+        """Hand a table over; the payload of IFLA_KEEPON_TABLE that stands for it."""
+        slots = _number(len(table) // _MASK_BYTES)
+        number = b""
+        for offset in range(0, len(table), _MASK_BYTES * PART_SLOTS):
+            answer = self.request(
+                TABLE_PUT, attribute(TABLE_SLOTS, slots),
+                attribute(TABLE_OFFSET, _number(offset // _MASK_BYTES)),
+                attribute(TABLE_MASKS, table[offset : offset + _MASK_BYTES * PART_SLOTS]),
+            )  # fmt: skip
+            number = answer[TABLE_ID]
+        return number
+
+    def fetch(self, number: bytes) -> bytes | None:
+        """The table a link has by its IFLA_KEEPON_TABLE; None: the link has another one by now."""
+        if not any(number):
+            return _ALL_CLASSES
+        table = b""
+        while True:
+            try:
+                answer = self.request(
+                    TABLE_GET,
+                    attribute(TABLE_ID, number),
+                    attribute(TABLE_OFFSET, _number(len(table) // _MASK_BYTES)),
+                )
+            except RefusedError as error:
+                if error.errno == errno.ENOENT:
+                    return None
+                raise
+            table += answer[TABLE_MASKS]
+            if len(table) >= _MASK_BYTES * struct.unpack("=I", answer[TABLE_SLOTS])[0]:
+                return table
 
 
 def _check_name(name: str) -> None:
