@@ -105,6 +105,22 @@ def by_frames(given: Given) -> list[str]:
     return [*streams.check_replay(given, early, late), *queues.check_isolation(given, early, late)]
 
 
+def test_ports_of_stations_are_measured_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    scenario = network(random.Random(11))
+    given, measured = Given(scenario, make_plan(scenario)), list[tuple[str, str]]()
+    slot_bytes = Unplanned._slot_bytes
+
+    def counted(self: Unplanned, leaf: tuple[str, str], frame_bytes: int) -> int:
+        measured.append(leaf)
+        return slot_bytes(self, leaf, frame_bytes)
+
+    monkeypatch.setattr(Unplanned, "_slot_bytes", counted)
+    unplanned = Unplanned(given)
+    for window in given.windows:
+        unplanned.wait_ps(window.place, given.queue(window.stream, window.place))
+    assert sorted(measured) == sorted(given.station_ports.values())
+
+
 @pytest.mark.slow
 def test_what_is_shown_port_by_port_is_confirmed_frame_by_frame() -> None:
     draw = random.Random(11)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from keepon.model.preemption import HOLD
 from keepon.model.wire import PS_PER_NS, byte_time_ps, ceil_ns
@@ -49,7 +50,7 @@ class GateList:
     base_ns: int
     entries: tuple[tuple[int, int], ...]
 
-    @property
+    @cached_property
     def cycle_ns(self) -> int:
         return sum(ns for _, ns in self.entries)
 

@@ -170,7 +170,7 @@ class Stream(Table):
 
     @property
     def _cycle(self) -> tuple[int, int]:
-        per_s = rates.rate(self.rate_hz)
+        per_s = None if self.rate_hz is None else rates.rate(self.rate_hz)
         return (1, self.period_ns) if per_s is None else rates.cycle(per_s)
 
     def begin_ns(self, number: int) -> int:

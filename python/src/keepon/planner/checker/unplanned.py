@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import itertools
 from fractions import Fraction
-from functools import cache
+from functools import cache, cached_property
 
 from keepon.planner.checker import interruptions
 from keepon.planner.checker.given import Given, Place, Window, node
@@ -91,7 +91,7 @@ class Unplanned:
 
     def messages_at(self, place: Place) -> list[tuple[int, int, int]]:
         """Class, wire time and least distance of each kind of PTP message at a port."""
-        length_ps = span_ps(self._given, place, self._ptp_bytes() + _OVERHEAD_BYTES, 1)
+        length_ps = span_ps(self._given, place, self._ptp_bytes + _OVERHEAD_BYTES, 1)
         apart_ps = min(self._sync.interval_ms, self._sync.delay_interval_ms) * 10**9 // 2
         return [(self._ptp(place), length_ps, apart_ps) for _ in self._messages[place]]
 
@@ -162,6 +162,7 @@ class Unplanned:
         """PTP messages that may be in a queue of a bridge's port at once."""
         return len(self._messages[place]) if queue == self._ptp(place) else 0
 
+    @cached_property
     def _ptp_bytes(self) -> int:
         """Length of a PTP frame: bridges without a clock forward frames of stations as they are,
         and slotted stations send none shorter than a slot.
@@ -211,7 +212,7 @@ class Unplanned:
 
     def _played_ps(self, place: Place, queue: int, mask: int, gap_ps: int) -> int:
         """As `_wait_ps`, with these gates open and `gap_ps` left of a gap."""
-        ptp_ps = span_ps(self._given, place, self._ptp_bytes() + _OVERHEAD_BYTES, 1)
+        ptp_ps = span_ps(self._given, place, self._ptp_bytes + _OVERHEAD_BYTES, 1)
         lower = [
             wire_ps
             for other, wire_ps in self._in_flight[place]

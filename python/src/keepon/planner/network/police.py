@@ -53,10 +53,10 @@ def filters(ground: Ground, bridge: str, placed: dict[str, list[Placement]]) -> 
     With `police` "edge": of streams whose talker is linked to the bridge.
     """
     police, found = ground.bridges[bridge].police, []
-    for name, placements in placed.items():
+    for name, placements in placed.items() if police != "none" else ():
         flow, tree = placements[0].flow, placements[0].tree
         into = next((leg for leg in tree.legs if node_of(leg.there) == bridge), None)
-        if police == "none" or into is None or (police == "edge" and into.parent >= 0):
+        if into is None or (police == "edge" and into.parent >= 0):
             continue
         station = flow.station
         octets = longest_sdu_bytes(ground, flow)
