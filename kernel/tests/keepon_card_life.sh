@@ -14,6 +14,7 @@ run "a link" add
 wait_until 3 is_running rt0
 ping -c 1 -W 1 10.0.0.2 >/dev/null
 in_b iperf3 -s >/tmp/server.txt 2>&1 &
+run "a server" wait_until 10 in_b grep -qs ":1451 " /proc/net/tcp /proc/net/tcp6 # 5201
 in_b ping -i 0.01 10.0.0.1 >/out/pings &
 pings=$!
 while [ ! -e /run/end ]; do
