@@ -9,7 +9,7 @@ from typing import Any
 
 from keepon.errors import ConfigError
 from keepon_papers import goodput
-from keepon_papers.clocks import fig7, fig8, fig12, fig13, fig22, headline
+from keepon_papers.clocks import fig7, fig8, fig12, fig13, fig22, fig23, headline
 from keepon_papers.partitions import fig27, schedulability
 from keepon_papers.ptperrors import eq4, eq6, fig28, fig29
 from keepon_papers.ptperrors import settings as ptperrors
@@ -46,6 +46,7 @@ STUDIES: dict[str, Study[Any]] = {
     "fig17": goodput.FIG17,
     "fig18": goodput.FIG18,
     "fig22": fig22.STUDY,
+    "fig23": fig23.STUDY,
     "headline": headline.STUDY,
     "fig27": fig27.STUDY,
     "schedulability": schedulability.STUDY,

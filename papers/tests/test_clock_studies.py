@@ -31,6 +31,7 @@ QUICK = {
     "fig12": ["seeds=1", "duration_s=4", "warmup_s=12", "software_duration_s=60"],
     "fig13": ["batch_slots=4", "duration_s=12", "stall_us=60"],
     "fig22": ["seeds=4", "duration_s=40", "single_s=16"],
+    "fig23": ["warmup_s=4", "duration_s=0.5"],
     "headline": ["duration_s=4", "gains_s=4", "warmup_s=12"],
 }
 
@@ -140,6 +141,14 @@ def test_the_published_merge_does_not_settle_and_ours_does_at_once() -> None:
     assert ours[8] == 100
     assert ours[5] < 5
     assert ours[9] < 60
+
+
+@pytest.mark.slow
+def test_two_clocks_are_better_by_stamps_of_software() -> None:
+    found = {row[0]: row[1:] for row in rows(run("fig23"), 0)}
+    one, ours = found[networks.COUNTER.name], found[networks.DUAL.name]
+    assert all(few < many for few, many in zip(ours, one, strict=True))
+    assert ours[0] < 141 < 2000 < ours[2]
 
 
 @pytest.mark.slow

@@ -49,6 +49,7 @@ TINY = {
     "fig17": ["measured_ms=5", "warmup_ms=20"],
     "fig18": ["measured_ms=5", "warmup_ms=20"],
     "fig22": ["seeds=2", "duration_s=20", "single_s=15", "hold_s=2"],
+    "fig23": ["duration_s=0.1", "warmup_s=0.5"],
     "headline": ["duration_s=1", "gains_s=1", "warmup_s=2"],
     "fig27": SETS,
     "schedulability": [*SETS, "beyond_percent=[60]"],
