@@ -6,6 +6,7 @@ format, write.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,7 +14,7 @@ from keepon_host.interface import check_name
 
 from keepon.cli.options import check_apart
 from keepon.errors import ConfigError, one_line, shell_path
-from keepon.export import commands, dot, output, tsnkit, tsntool, yang
+from keepon.export import commands, dot, guests, output, tsnkit, tsntool, yang
 from keepon.export.exported import Exported, Planned
 from keepon.machines.station import vlan_name
 from keepon.model import documents, loading
@@ -43,6 +44,8 @@ FORMATS = {
     "yang": Format(yang.export, True),
     "tsnkit": Format(tsnkit.export, True),
     "tsntool": Format(tsntool.export, True),
+    "libvirt": Format(partial(guests.export, "libvirt"), True),
+    "qemu": Format(partial(guests.export, "qemu"), True),
 }
 
 

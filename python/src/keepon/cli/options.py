@@ -45,7 +45,7 @@ def _interfaces() -> list[str]:
 
 example_names = completing(examples.names)
 interfaces = completing(_interfaces)
-formats = among("commands", "dot", "yang", "tsnkit", "tsntool", "svg")
+formats = among("commands", "dot", "yang", "tsnkit", "tsntool", "libvirt", "qemu", "svg")
 shapes = among(*starter.SHAPES)
 
 

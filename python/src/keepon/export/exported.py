@@ -17,7 +17,8 @@ from keepon.model.topology import Topology
 HELP = (
     "commands: a script per node that sets it up; dot: Graphviz, a file; yang: IEEE 802.1Qcw"
     " gate lists as JSON; tsnkit: CSV files of tsnkit 0.3; tsntool: switch schedules;"
-    " svg: a picture of the network, also without a plan."
+    " libvirt, qemu: stations that are virtual machines; svg: a picture of the network, also"
+    " without a plan."
 )
 UINT32_MAX = 2**32 - 1
 """Longest interval of one gate entry in ns: tc's sched-entry and time-interval-value have 32 bits.
