@@ -201,15 +201,15 @@ static void send_on(struct relay *relay, struct virtio_net_hdr *header, uint8_t 
 
 static bool take_frame(struct relay *relay)
 {
-	static uint8_t frame[FRAME_BYTES_MAX];
+	static uint8_t frame[FRAME_BYTES_MAX + 1]; /* one more shows what was cut */
 	struct virtio_net_hdr header;
 	struct iovec parts[] = { { &header, sizeof(header) }, { frame, sizeof(frame) } };
 	ssize_t bytes = readv(relay->guest, parts, 2) - (ssize_t)sizeof(header);
 
 	if (bytes < 0)
 		return false;
-	if (bytes < ADDRESSES_BYTES + TAG_BYTES + 2 || frame[ADDRESSES_BYTES + 2] != KIND_SEND ||
-	    header.gso_type != VIRTIO_NET_HDR_GSO_NONE)
+	if (bytes < ADDRESSES_BYTES + TAG_BYTES + 2 || bytes > FRAME_BYTES_MAX ||
+	    frame[ADDRESSES_BYTES + 2] != KIND_SEND || header.gso_type != VIRTIO_NET_HDR_GSO_NONE)
 		relay->malformed++;
 	else
 		send_on(relay, &header, frame, (size_t)bytes);

@@ -6,6 +6,7 @@ do to loads, by the rules of IEEE Std 802.1Q-2022 clause 8.6.5 and by those of L
 from __future__ import annotations
 
 import copy
+import re
 from typing import Any
 
 import numpy as np
@@ -332,6 +333,21 @@ def test_a_meter_has_room_for_what_its_talker_sends_before_a_frame() -> None:
     assert problems(scenario, plan) == []
     entries[0].update(cir_bps=1, cbs_bytes=1)
     assert problems(scenario, plan) == ["get: its flow meter is of no known burst"]
+
+
+def test_a_meter_takes_frames_whose_times_are_rounded() -> None:
+    """Without jitter a bucket has room for one frame, and the next may come a rounding sooner."""
+    text = CELL.replace("POLICE", "edge").replace(
+        'driver = "launchtime"\nhost = "tsn-end-station"',
+        'driver = "foreign"\nclock_ppm = -178.0',
+    )
+    text = re.sub("duration_s = .*", "duration_s = 0.5", text)
+    text = text.replace('id = "get"\n', 'id = "get"\npriority = 3\n')
+    text = text.replace("1_000_000\nframe_bytes = 200", "500_000\nframe_bytes = 1000", 1)
+    scenario = loading.parse(text, "cell.toml")
+    run = simulate_build(scenario, session.planned(scenario), "keepon", 1)[1].document
+    assert run["bridges"]["sw"]["stream_filters"][-1]["matching"] > 900
+    assert run["bridges"]["sw"]["stream_filters"][-1]["red"] == 0
 
 
 def test_formats_without_filters_say_so() -> None:

@@ -9,6 +9,7 @@ import json
 import signal
 import struct
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -186,3 +187,17 @@ def test_clocks_cannot_be_held_against_an_interface_without_one(lab: Lab) -> Non
     assert done.stderr == (
         "keepon-talk: interface va has no clock of its own (ethtool -T va); drop --clock-limit\n"
     )
+
+
+def test_a_relay_sends_no_frame_that_it_had_to_cut(lab: Lab) -> None:
+    for namespace, name in ((lab.a, "va"), (lab.b, "vb")):
+        namespace.must("ip", "link", "set", name, "mtu", "9500")
+    relay = lab.b.start(lab.listen.with_name("keepon-relay"), "vb", "vb")
+    time.sleep(0.5)
+    tagged = "02000000000102000000000288b60000" + "00" * 8 + "0800"
+    frames = json.dumps([tagged + "00" * (each - 26) for each in (9216, 9217)])
+    lab.a.must("sh", "-c", f'echo \'{frames}\' | "$0" -c "$1"', sys.executable, SENDER)
+    time.sleep(0.2)
+    relay.send_signal(signal.SIGINT)
+    out, _ = relay.communicate(timeout=5)
+    assert out.startswith("sent 1, missed 0") and out.endswith("refused 0, malformed 1\n")

@@ -51,11 +51,12 @@ def _police(scenario: Scenario, document: Draft, stream: Stream, waits: shaped.S
         document["bridges"][bridge.name].setdefault("stream_filters", []).append(entry)
         period_ns = foreign.sent_period_ns(scenario, stream)
         try:
-            together = period_ns + ceil_ns(waits.early_ps(stream.id))
+            early_ns = ceil_ns(waits.early_ps(stream.id))
         except shaped.UnknownError:
             continue
         entry["cir_bps"] = -(-stream.frame_bytes * 8 * SECOND_NS // period_ns)
-        entry["cbs_bytes"] = -(-stream.frame_bytes * together // period_ns)
+        # Both ends of the time between two frames are rounded: they may be 2 ns nearer.
+        entry["cbs_bytes"] = -(-stream.frame_bytes * (period_ns + early_ns + 2) // period_ns)
 
 
 def _stream_document(scenario: Scenario, topology: Topology, stream: Stream) -> PlannedStream:
