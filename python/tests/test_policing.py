@@ -293,8 +293,8 @@ def test_a_bought_device_is_metered_where_it_enters() -> None:
     entry = plan["bridges"]["sw"]["stream_filters"][-1]
     (needed, *_) = screen.needs(scenario, plan)
     assert needed == "needs no 802.1Qbv: switches with 3 queues or more, by priority (PCP)"
-    # 1600 bits each 999 920 ns, and a burst of a frame and 5 % of one.
-    assert (entry["stream"], entry["cir_bps"], entry["cbs_bytes"]) == ("get", 1_600_129, 211)
+    # 1600 bits each 999 920 ns and 100 ppm more, and a burst of a frame and 5 % of one.
+    assert (entry["stream"], entry["cir_bps"], entry["cbs_bytes"]) == ("get", 1_600_289, 211)
     run = simulate_build(scenario, plan, "keepon", 1)[1].document
     assert run["streams"]["get"]["lost"] == {} and run["streams"]["get"]["delivered"] > 90
     for wrong, word in ((("cir_bps", 1_590_000), "bit/s"), (("cbs_bytes", 200), "burst")):
@@ -305,6 +305,18 @@ def test_a_bought_device_is_metered_where_it_enters() -> None:
     run = simulate_build(babbling, plan, "keepon", 1)[1].document
     assert run["streams"]["set"]["outcome"] == "met" and run["loads"]["video"]["lost"] == {}
     assert run["bridges"]["sw"]["stream_filters"][-1]["red"] > 10_000
+
+
+def test_a_meter_allows_for_a_crystal_that_is_not_as_stated() -> None:
+    """90 ppm faster than stated it gains 90 ns a period, 18 octets in a thousand frames."""
+    text = CELL.replace("POLICE", "edge").replace(
+        'driver = "launchtime"\nhost = "tsn-end-station"', 'driver = "foreign"'
+    )
+    text = text.replace('id = "get"\n', 'id = "get"\npriority = 3\n')
+    plan = session.planned(loading.parse(text, "cell.toml"))
+    fast = text.replace('driver = "foreign"', 'driver = "foreign"\nclock_ppm = 90.0')
+    run = simulate_build(loading.parse(fast, "cell.toml"), plan, "keepon", 1)[1].document
+    assert run["streams"]["get"]["lost"] == {} and run["streams"]["get"]["delivered"] > 90
 
 
 def test_a_meter_has_room_for_what_its_talker_sends_before_a_frame() -> None:

@@ -91,7 +91,8 @@ def filters(
     cir_bps, cbs_bytes = entry.get("cir_bps", 0), entry.get("cbs_bytes", 0)
     # A period of whole ns is rounded by half of one.
     off = 1 / stream.period_ns
-    if not rate_bps * (1 - off) <= cir_bps <= rate_bps * (1 + off) + 1:
+    # A crystal is 100 ppm off at most (IEEE Std 802.3), and stated as it may.
+    if not rate_bps * (1.0001 - off) <= cir_bps <= rate_bps * (1.0001 + off) + 1:
         return [f"its flow meter has {cir_bps} bit/s, it sends {rate_bps:.0f}"]
     if not burst_bytes * (1 - off) <= cbs_bytes <= most_bytes * (1 + off) + 1:
         return [f"its flow meter has a burst of {cbs_bytes}, it needs {burst_bytes:.0f}"]

@@ -16,6 +16,10 @@ from keepon.model.topology import Topology
 from keepon.model.wire import PREAMBLE_BYTES, PS_PER_NS, byte_time_ps, ceil_ns
 from keepon.planner.network import shaped
 
+METER_PPM = 100
+"""By how much a flow meter's rate is above the stated one: a device's crystal is not known better,
+and with less each frame would find fewer octets. The limit of IEEE Std 802.3.
+"""
 _LOAD = re.compile(r"`load\[(\d+)\]\.(\w+)` \(load ")
 
 
@@ -54,7 +58,8 @@ def _police(scenario: Scenario, document: Draft, stream: Stream, waits: shaped.S
             early_ns = ceil_ns(waits.early_ps(stream.id))
         except shaped.UnknownError:
             continue
-        entry["cir_bps"] = -(-stream.frame_bytes * 8 * SECOND_NS // period_ns)
+        a_million_periods = stream.frame_bytes * 8 * SECOND_NS * (10**6 + METER_PPM)
+        entry["cir_bps"] = -(-a_million_periods // (period_ns * 10**6))
         # Both ends of the time between two frames are rounded: they may be 2 ns nearer.
         entry["cbs_bytes"] = -(-stream.frame_bytes * (period_ns + early_ns + 2) // period_ns)
 
