@@ -110,7 +110,11 @@ static void open_guest(struct relay *relay)
 {
 	struct sock_filter program[] = {
 		BPF_STMT(BPF_LD | BPF_H | BPF_ABS, ADDRESSES_BYTES),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, TAG_TYPE, 0, 1),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, TAG_TYPE, 0, 3),
+		/* a VLAN's tag around it would be lost on the way */
+		BPF_STMT(BPF_LD | BPF_B | BPF_ABS,
+			 (uint32_t)(SKF_AD_OFF + SKF_AD_VLAN_TAG_PRESENT)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 1),
 		BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
 		BPF_STMT(BPF_RET | BPF_K, 0),
 	};
@@ -206,6 +210,9 @@ static bool take_frame(struct relay *relay)
 	struct iovec parts[] = { { &header, sizeof(header) }, { frame, sizeof(frame) } };
 	ssize_t bytes = readv(relay->guest, parts, 2) - (ssize_t)sizeof(header);
 
+	if (bytes < 0 && errno == ENETDOWN && !if_nametoindex(relay->guest_interface.name))
+		kpt_environment_error("interface %s is gone; start again when it is there",
+				      relay->guest_interface.name);
 	if (bytes < 0)
 		return false;
 	if (bytes < ADDRESSES_BYTES + TAG_BYTES + 2 || bytes > FRAME_BYTES_MAX ||
@@ -295,6 +302,8 @@ int main(int argc, char **argv)
 		kpt_usage_error("GUEST and LINK are needed, and --stamps may follow; see --help");
 	relay.guest_interface = kpt_interface_find(argv[1]);
 	relay.link_interface = kpt_interface_find(argv[2]);
+	if (relay.guest_interface.index == relay.link_interface.index)
+		kpt_usage_error("GUEST and LINK are both %s; name two", argv[1]);
 	kpt_catch_signals();
 	open_link(&relay);
 	open_guest(&relay);

@@ -192,7 +192,8 @@ def test_clocks_cannot_be_held_against_an_interface_without_one(lab: Lab) -> Non
 def test_a_relay_sends_no_frame_that_it_had_to_cut(lab: Lab) -> None:
     for namespace, name in ((lab.a, "va"), (lab.b, "vb")):
         namespace.must("ip", "link", "set", name, "mtu", "9500")
-    relay = lab.b.start(lab.listen.with_name("keepon-relay"), "vb", "vb")
+    lab.b.must("ip", "link", "set", "lo", "up")
+    relay = lab.b.start(lab.listen.with_name("keepon-relay"), "vb", "lo")
     time.sleep(0.5)
     tagged = "02000000000102000000000288b60000" + "00" * 8 + "0800"
     frames = json.dumps([tagged + "00" * (each - 26) for each in (9216, 9217)])
@@ -201,3 +202,11 @@ def test_a_relay_sends_no_frame_that_it_had_to_cut(lab: Lab) -> None:
     relay.send_signal(signal.SIGINT)
     out, _ = relay.communicate(timeout=5)
     assert out.startswith("sent 1, missed 0") and out.endswith("refused 0, malformed 1\n")
+
+
+def test_a_relay_ends_when_its_guest_is_gone(lab: Lab) -> None:
+    lab.b.must("ip", "link", "set", "lo", "up")
+    relay = lab.b.start(lab.listen.with_name("keepon-relay"), "vb", "lo")
+    time.sleep(0.5)
+    lab.b.must("ip", "link", "del", "vb")
+    assert relay.wait(timeout=5) == 3

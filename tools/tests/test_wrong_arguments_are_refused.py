@@ -97,6 +97,7 @@ def test_listen(tools: Path, arguments: list[str], sentence: str) -> None:
         (["lo"], "GUEST and LINK are needed"),
         (["lo", "lo", "--stamp"], "GUEST and LINK are needed"),
         (["lo", "nosuch0"], "interface nosuch0 does not exist"),
+        (["lo", "lo"], "GUEST and LINK are both lo"),
     ],
 )
 def test_relay(tools: Path, arguments: list[str], sentence: str) -> None:
