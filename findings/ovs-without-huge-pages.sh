@@ -28,12 +28,12 @@ done
 apt-get -q download $libraries openvswitch-common=$ovs openvswitch-switch=$ovs openvswitch-switch-dpdk=$ovs libxdp1=1.3.1-1 \
 	libbpf1=1:1.1.2-0+deb12u1 libnuma1=2.0.16-1 libunbound8=1.17.1-2+deb12u4 >/dev/null 2>&1
 for package in *.deb; do
-	dpkg-deb -x "$package" root
+	dpkg-deb -x "$package" packages
 done
 echo "package openvswitch-switch-dpdk $ovs, librte-eal23 $dpdk"
-export LD_LIBRARY_PATH="$folder/root/usr/lib/x86_64-linux-gnu"
+export LD_LIBRARY_PATH="$folder/packages/usr/lib/x86_64-linux-gnu"
 export OVS_RUNDIR="$folder" OVS_LOGDIR="$folder" OVS_DBDIR="$folder" RUNTIME_DIRECTORY="$folder" XDG_RUNTIME_DIR="$folder"
-tree=$folder/root/usr
+tree=$folder/packages/usr
 
 # initialized EXTRA: what Open vSwitch says of DPDK with these options
 initialized() {

@@ -26,17 +26,17 @@ qemu-system-x86_64 --version | head -1
 apt-get -q download "$kernel" busybox-static=1:1.35.0-4+deb12u1+b1 iproute2=6.1.0-3 2>/dev/null >/dev/null
 for package in *.deb; do
 	echo "package $package"
-	dpkg-deb -x "$package" root
+	dpkg-deb -x "$package" packages
 done
 mkdir -p guest/bin guest/dev guest/proc guest/sys guest/m guest/real
-cp root/bin/busybox guest/bin/
-cp root/bin/ip root/sbin/tc guest/real/
-ldd root/bin/ip root/sbin/tc | grep -o '/[^ ]*\.so[^ ]*' | sort -u | while read -r library; do
+cp packages/bin/busybox guest/bin/
+cp packages/bin/ip packages/sbin/tc guest/real/
+ldd packages/bin/ip packages/sbin/tc | grep -o '/[^ ]*\.so[^ ]*' | sort -u | while read -r library; do
 	mkdir -p "guest$(dirname "$library")"
 	cp -L "$library" "guest$library"
 done
 for module in dummy sch_taprio; do
-	find root -name "$module.ko*" -exec cp {} guest/m/$module.ko \;
+	find packages -name "$module.ko*" -exec cp {} guest/m/$module.ko \;
 done
 cat >guest/init <<'INIT'
 #!/bin/busybox sh
@@ -64,9 +64,9 @@ done
 poweroff -f
 INIT
 chmod +x guest/init
-(cd guest && find . | "$folder/root/bin/busybox" cpio -o -H newc 2>/dev/null) >initrd
+(cd guest && find . | "$folder/packages/bin/busybox" cpio -o -H newc 2>/dev/null) >initrd
 timeout 300 qemu-system-x86_64 -M q35 -cpu max -m 256 -nodefaults -display none -no-reboot \
-	-accel tcg -icount shift=1,sleep=off -smp 1 -serial stdio -kernel "$(echo root/boot/vmlinuz-*)" -initrd initrd \
+	-accel tcg -icount shift=1,sleep=off -smp 1 -serial stdio -kernel "$(echo packages/boot/vmlinuz-*)" -initrd initrd \
 	-append 'console=ttyS0 quiet panic=-1 mitigations=off' </dev/null | tr -d '\r' >log
 sed -n 's/^result //p' log
 grep -q '^result asked 31, exit code 0, set 31,' log && grep -q '^result asked 40, exit code 0, set 32,' log
