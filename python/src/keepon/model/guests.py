@@ -96,8 +96,8 @@ def stages(station: Station) -> tuple[dict[str, Stage], list[Sourced]]:
 
 
 def cores(scenario: Scenario, station: Station) -> int:
-    """Cores that a station's software has, with that of all on the same host; 0: nobody waits. A
-    switch that polls has one of them.
+    """Cores that a station's software has, with that of all on the same host; 0: no frame waits
+    for one. A switch that polls has one of them.
     """
     name = station.name if station.guest is None else station.guest.host
     host = scenario.station_named(name).host
@@ -117,7 +117,7 @@ def _polled(scenario: Scenario, host: str) -> int:
 
 def read_ns(scenario: Scenario, listeners: list[str]) -> tuple[int, str] | None:
     """From a frame's last bit at the slowest guest of these to its application at most, and the
-    stage that takes most; None: there is no guest, or one that nobody bounds: it shares cores, or a
+    stage that takes most; None: there is no guest, or one without a bound: it shares cores, or a
     stage has no cap. Without cores each frame takes its own time, and none overtakes another.
     """
     found = []

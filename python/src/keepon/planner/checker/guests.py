@@ -13,7 +13,7 @@ _READ_NS = 100_000
 
 
 def _most_ns(station: Station, datapath: str) -> int | None:
-    """Both stages of a guest at most; None: nobody knows."""
+    """Both stages of a guest at most; None: one has no cap."""
     host = station.host if isinstance(station.host, HostTable) else HostTable()
     sum_ns = 0
     for own, cap_ns in ((host.datapath, _CAPS_NS[datapath]), (host.deliver, _READ_NS)):
